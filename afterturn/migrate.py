@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from alembic import command
 from alembic.config import Config
+from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
@@ -26,11 +28,22 @@ LOST_TO_TRAFFIC = ("40P01", "55P03")
 app = typer.Typer(add_completion=False)
 
 
+class UnknownMigrationError(RuntimeError):
+    """The database is at a migration that this version does not know: older than the baseline, or newer."""
+
+
 @app.command()
-def migrate() -> None:
-    """Bring the database of AFTERTURN_DATABASE_URL to the newest migration."""
-    upgrade(database_settings().database_url)
-    typer.echo(f"at migration {newest()}")
+def migrate(
+    to: Annotated[str, typer.Option(help="Migration to end at; an earlier one takes later ones back.")] = "",
+) -> None:
+    """Bring the database of AFTERTURN_DATABASE_URL to the newest migration, or to a named one."""
+    url = database_settings().database_url
+    try:
+        go_to(url, to) if to else upgrade(url)
+    except UnknownMigrationError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+    typer.echo(f"at migration {to or newest()}")
 
 
 def config(database_url: str) -> Config:
@@ -45,10 +58,53 @@ def upgrade(database_url: str, revision: str = "head") -> None:
     """Apply all missing migrations, and enable row security on new tables if configured.
 
     Two simultaneous callers take turns. A step lost to traffic is repeated.
+
+    Raises:
+        UnknownMigrationError: The database is at a migration unknown to this version; nothing was changed.
     """
+    _check_known(database_url)
     _persistently(command.upgrade, database_url, revision)
     if revision == "head" and database_settings().row_security:
         hold_to_tenants(database_url)
+
+
+def go_to(database_url: str, revision: str) -> None:
+    """Apply or take back migrations, so that the database ends at a migration.
+
+    Raises:
+        UnknownMigrationError: The database's migration or the named one is unknown; nothing was changed.
+    """
+    found = _check_known(database_url)
+    known = _revisions()
+    if revision not in known:
+        raise UnknownMigrationError(
+            f"There is no migration {revision!r}, this version knows {known[0]} to {known[-1]}. "
+            "Nothing was changed."
+        )
+    is_back = any(known.index(one) > known.index(revision) for one in found)
+    (downgrade if is_back else upgrade)(database_url, revision)
+
+
+def _revisions() -> list[str]:
+    history = ScriptDirectory.from_config(config(""))
+    return [step.revision for step in history.walk_revisions()][::-1]
+
+
+def _check_known(database_url: str) -> set[str]:
+    """Return the database's migration, in a set; an empty database has none."""
+    history = ScriptDirectory.from_config(config(database_url))
+    owner = create_engine(database_url, poolclass=NullPool)
+    with owner.connect() as db:
+        found = set(MigrationContext.configure(db).get_current_heads())
+    for revision in found - set(_revisions()):
+        baseline, head = history.get_base(), history.get_current_head()
+        raise UnknownMigrationError(
+            f"The database is at migration {revision}, this version knows {baseline} to {head}. "
+            f"Bring an older database to {baseline} with the version that it was last used with; "
+            "use a newer database with the version that migrated it, or let that version take its "
+            "migrations back: `afterturn migrate --to`. Nothing was changed."
+        )
+    return found
 
 
 def hold_to_tenants(database_url: str) -> list[str]:

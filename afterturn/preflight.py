@@ -15,7 +15,7 @@ from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
 from api.preflight.decide import load_policy
 from context.errors import InvalidInputError
-from context.preflight.config import PreflightConfig, read_config
+from context.preflight.config import PreflightRules, read_config
 from context.preflight.replay import MOST_HARM, NO_CATEGORY, Replay, ReplayVerdict, replay
 from context.preflight.types import LearnedWeights
 from models.preflight.decision import PAGE, join_decisions, load_decisions
@@ -30,7 +30,7 @@ MOST_ROWS = 30
 PolicyFile = Annotated[
     Path | None, typer.Option(help="The policy to try, as JSON; the one in force without it.")
 ]
-Days = Annotated[int | None, typer.Option(min=1, help="Only decisions of the last so many days.")]
+Days = Annotated[int | None, typer.Option(min=1, max=36_500, help="Only decisions of the last so many days.")]
 Tenant = Annotated[str, typer.Option(help="Whose decisions.")]
 DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
 
@@ -73,7 +73,7 @@ def replay_policy(
         raise typer.Exit(3)
 
 
-def _read(policy: Path) -> PreflightConfig:
+def _read(policy: Path) -> PreflightRules:
     try:
         return read_config(json.loads(policy.read_text()), base=preflight_settings().policy)
     except (OSError, ValueError) as error:

@@ -1,14 +1,18 @@
 """Sets of priors from the command line: list, activate, roll back."""
 
+import os
+from getpass import getuser
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from afterturn.learning_figures import share_of, show_share
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.tables import print_tables
+from afterturn.tables import AsJson, print_json, print_tables
 from afterturn.target import DATA_DIRECTORY
+from context.text.clip import one_line, printable
 from models.learning.prior_set import SetFacts, SetKind, SetPlace, activate_set, list_sets, roll_back
 
 app = typer.Typer(
@@ -20,8 +24,11 @@ Catalog = Annotated[str, typer.Option(help="The catalog; empty for plans that na
 Kind = Annotated[SetKind, typer.Option(help="What the sets are about.")]
 DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
 
+By = Annotated[str, typer.Option(help="Who does it, for the list; by default the user of this machine.")]
+
 BY_HAND = "put in force by hand"
 TAKEN_BACK = "taken out of force by hand"
+MOST_NAME = 60
 
 
 @app.command("list")
@@ -29,10 +36,14 @@ def list_all(
     tenant: Tenant = FIRST_TENANT,
     most: Annotated[int, typer.Option(min=1, help="The most sets.")] = 50,
     data_dir: DataDir = DATA_DIRECTORY,
+    json: AsJson = False,
 ) -> None:
     """List the sets of a tenant, newest first: state, numbers, and why."""
     with operator_transaction(data_dir) as db:
         sets = list_sets(db, known_tenant(db, tenant), most=most)
+    if json:
+        print_json(sets)
+        return
     columns = (
         "kind",
         "catalog",
@@ -64,11 +75,20 @@ def list_all(
 
 
 def _numbers(one: SetFacts) -> str:
-    """Format a set's scores: recall@5, or for categories the share of harmed turns."""
+    """Format a set's shares with intervals: recall@5, or for categories the share of harmed turns."""
     which = "recall_at_5" if one.kind == SetKind.RANKING else "harm"
     plain = "words" if one.kind == SetKind.RANKING else "plain"
-    parts = [one.evaluation.get(name, {}).get(which) for name in ("new", "in_force", plain)]
-    return " / ".join("-" if part is None else f"{part:.3f}" for part in parts)
+    parts = [share_of(one.evaluation.get(name, {}), which) for name in ("new", "in_force", plain)]
+    return " / ".join("-" if part is None else show_share(part) for part in parts)
+
+
+def _name(by: str) -> str:
+    """Name the person on one line; a user without a name has a number."""
+    try:
+        known = by or getuser()
+    except (KeyError, OSError):
+        known = str(os.getuid())
+    return one_line(printable(known), MOST_NAME)
 
 
 @app.command()
@@ -76,13 +96,15 @@ def activate(
     version: Annotated[int, typer.Argument(help="The set, as `list` shows it.")],
     catalog: Catalog = "",
     kind: Kind = SetKind.RANKING,
+    *,
     tenant: Tenant = FIRST_TENANT,
+    by: By = "",
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
     """Put a set in force, regardless of its verdict; the next night's set must beat it."""
     with operator_transaction(data_dir) as db:
         place = SetPlace(known_tenant(db, tenant), kind, catalog)
-        if not activate_set(db, place, version, reason=BY_HAND):
+        if not activate_set(db, place, version, reason=f"{BY_HAND} by {_name(by)}"):
             raise typer.BadParameter(f"there is no set {version} of it any more")
     print(f"set {version} is in force")
 
@@ -91,14 +113,16 @@ def activate(
 def rollback(
     catalog: Catalog = "",
     kind: Kind = SetKind.RANKING,
+    *,
     tenant: Tenant = FIRST_TENANT,
+    by: By = "",
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
     """Take the set in force out of use; the set before is in force again, if there was one."""
     with operator_transaction(data_dir) as db:
         place = SetPlace(known_tenant(db, tenant), kind, catalog)
         try:
-            before = roll_back(db, place, reason=TAKEN_BACK)
+            before = roll_back(db, place, reason=f"{TAKEN_BACK} by {_name(by)}")
         except LookupError as error:
             raise typer.BadParameter(str(error)) from None
     print("nothing learned is in force" if before is None else f"set {before} is in force")

@@ -11,8 +11,8 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 from rich.table import Table
 
-from afterturn.doctor import make_console
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
 from context.providers.profile_types import FALLBACK, ModelProfile, ProfileOverride
 from context.providers.profiles import resolve_profile
@@ -60,7 +60,7 @@ def list_all(
         rows = [(name, load_profile(db, owner, name)) for name in model] if model else _all(db, owner)
     for name, profile in rows:
         table.add_row(name, *_cells(profile))
-    make_console().print(table)
+    print_tables(table)
 
 
 @app.command("import")

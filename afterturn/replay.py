@@ -37,7 +37,7 @@ class Job:
 
 
 @dataclass
-class Tally:
+class ReplayCounts:
     """Counts of replayed turns."""
 
     new: int = 0
@@ -80,7 +80,7 @@ def pace(events_per_s: float | None, wait: Callable[[float], object] = time.slee
         sent += 1
 
 
-def send(client: Client, jobs: Sequence[Job], ticks: Iterator[None], meter: Meter) -> Tally:
+def send(client: Client, jobs: Sequence[Job], ticks: Iterator[None], meter: Meter) -> ReplayCounts:
     """Post every turn in order; a refused turn ends its conversation, the others continue.
 
     Args:
@@ -92,7 +92,7 @@ def send(client: Client, jobs: Sequence[Job], ticks: Iterator[None], meter: Mete
     Raises:
         UnreachableError: The API stopped answering.
     """
-    tally = Tally()
+    tally = ReplayCounts()
     for job in jobs:
         for event in job.conversation.events:
             next(ticks)
@@ -198,13 +198,13 @@ def _run(
     return 1 if tally.refused or (state and state.pending) else 0
 
 
-def _stored_nothing(job: Job, tally: Tally) -> bool:
+def _stored_nothing(job: Job, tally: ReplayCounts) -> bool:
     first = f"{job.session_id} {job.conversation.events[0].turn_id}: "
     return any(line.startswith(first) and "turn-conflict" not in line for line in tally.refused)
 
 
 def _report(
-    console: Console, tally: Tally, state: Background | None, summaries: tuple[int, int], sent_s: float
+    console: Console, tally: ReplayCounts, state: Background | None, summaries: tuple[int, int], sent_s: float
 ) -> None:
     turns = tally.new + tally.duplicates
     _say(console, f"turns sent       {turns} in {sent_s:.1f} s")

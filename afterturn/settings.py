@@ -6,7 +6,8 @@ import typer
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from afterturn.settings_report import MASK, SECRET_NAME, settings_classes, variables
+from afterturn.settings_report import settings_classes
+from models.settings import MASK, SECRET_NAME, variables
 
 HEAD = """\
 # Settings

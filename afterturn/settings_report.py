@@ -3,18 +3,20 @@
 import importlib
 import inspect
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import AliasChoices, SecretStr, ValidationError
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
+
+from models.settings import IN_FILE, masked, variables
 
 SETTINGS_MODULES = (
     "models.artifacts.settings",
     "models.catalogs.settings",
     "models.conversations.summary_settings",
+    "models.conversations.served_window_settings",
     "models.database_settings",
     "models.preflight.settings",
     "models.recall.settings",
@@ -29,9 +31,6 @@ SETTINGS_MODULES = (
     "workers.settings",
 )
 PREFIX = "AFTERTURN_"
-MASK = "****"
-SECRET_NAME = re.compile(r"(^|_)(key|password|secret|(?<!per_)token)$")
-URL_PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
 
 OTHER_VARIABLES = frozenset(
     {"AFTERTURN_API_KEY", "AFTERTURN_BASE_URL", "AFTERTURN_DATA", "AFTERTURN_PROCESS", "AFTERTURN_STACK"}
@@ -57,7 +56,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Group:
+class SettingsGroup:
     """The settings of a class, or the faults found."""
 
     name: str
@@ -73,7 +72,7 @@ def settings_classes(modules: Sequence[str] = SETTINGS_MODULES) -> Iterator[type
                 yield found
 
 
-def report(kind: type[BaseSettings], environment: Mapping[str, str]) -> Group:
+def report(kind: type[BaseSettings], environment: Mapping[str, str]) -> SettingsGroup:
     """Read a class as a process would.
 
     Args:
@@ -83,24 +82,14 @@ def report(kind: type[BaseSettings], environment: Mapping[str, str]) -> Group:
     try:
         values = kind()
     except ValidationError as error:
-        return Group(
+        return SettingsGroup(
             kind.__name__, (), [_problem(kind, details) for details in error.errors(include_input=False)]
         )
     settings = [
         _setting(variables(kind, name, field), getattr(values, name), field, environment)
         for name, field in kind.model_fields.items()
     ]
-    return Group(kind.__name__, settings, ())
-
-
-def variables(kind: type[BaseSettings], name: str, field: FieldInfo) -> list[str]:
-    """List the environment variables of a field, the usual name first."""
-    alias = field.validation_alias
-    if isinstance(alias, AliasChoices):
-        return [choice for choice in alias.choices if isinstance(choice, str)]
-    if isinstance(alias, str):
-        return [alias]
-    return [f"{kind.model_config.get('env_prefix', '')}{name}".upper()]
+    return SettingsGroup(kind.__name__, settings, ())
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
@@ -111,18 +100,8 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
         for name, field in kind.model_fields.items()
         for variable in variables(kind, name, field)
     }
-    return sorted(
-        name for name in environment if name.startswith(PREFIX) and name not in known | OTHER_VARIABLES
-    )
-
-
-def masked(variable: str, value: object) -> str:
-    """Mask a secret value for display."""
-    if value in (None, ""):
-        return "(unset)"
-    if isinstance(value, SecretStr) or SECRET_NAME.search(variable.lower()):
-        return MASK
-    return URL_PASSWORD.sub(rf"\1{MASK}@", str(value))
+    known |= {f"{variable}{IN_FILE}" for variable in known} | OTHER_VARIABLES
+    return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
 
 
 def _setting(
@@ -142,6 +121,6 @@ def _problem(kind: type[BaseSettings], details: Mapping[str, object]) -> str:
     return f"{variable}: {details['msg']}"
 
 
-def current_groups() -> list[Group]:
+def current_groups() -> list[SettingsGroup]:
     """Read all groups of settings for the present process."""
     return [report(kind, os.environ) for kind in settings_classes()]

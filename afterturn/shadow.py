@@ -6,19 +6,20 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 import typer
 from rich.table import Table
 
 from afterturn.client import ApiError, Client, UnreachableError
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.planting import Probe, plant_and_probe
-from afterturn.tables import print_tables
+from afterturn.tables import AsJson, print_json, print_tables
 from afterturn.target import DATA_DIRECTORY, NoTargetError, find_target
+from afterturn.usage import found_table
 from api.shadow.routes import MOST_DAYS, report_members
 from context.shadow.parts import ShadowPart, read_parts
 from context.shadow.verdict import PartReport, Share
 from models.database import database_now
+from models.learning.cache_found import found_by_model
 from models.learning.speculation import MadeAhead, made_ahead
 from models.shadow.reads import find_switch, set_switch
 from models.shadow.settings import shadow_settings
@@ -77,24 +78,30 @@ def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIR
 def report(
     tenant: TenantName = FIRST_TENANT,
     days: Annotated[int, typer.Option(min=1, max=MOST_DAYS, help="How many days back.")] = 30,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: AsJson = False,
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
-    """Show each part's savings, losses and verdict, and the use of work made ahead."""
+    """Show each part's savings, losses and verdict, the use of work made ahead, and caches."""
     with operator_transaction(data_dir) as db:
         owner, today = known_tenant(db, tenant), database_now(db).date()
         reports = report_shadow(db, owner, since=timedelta(days=days), limits=shadow_settings().limits)
-        ahead = made_ahead(db, owner, first_day=today - timedelta(days=days - 1), last_day=today)
+        first = today - timedelta(days=days - 1)
+        ahead = made_ahead(db, owner, first_day=first, last_day=today)
+        found = found_by_model(db, owner, first_day=first, last_day=today)
     if json:
-        print(orjson.dumps(list(map(report_members, reports)), option=orjson.OPT_INDENT_2).decode())
+        print_json(list(map(report_members, reports)))
     elif not reports:
         print(f"no reads in shadow in the last {days} days; `afterturn shadow on` begins")
     else:
         print_tables(report_table(reports))
         for one in reports:
             print(f"{one.tally.part}: {one.verdict}")
-    if ahead and not json:
+    if json:
+        return
+    if ahead:
         print_tables(ahead_table(ahead))
+    if found:
+        print_tables(found_table(found))
 
 
 @app.command()

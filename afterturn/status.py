@@ -14,13 +14,15 @@ from rich.live import Live
 from sqlalchemy import Engine, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from afterturn.status_view import Frame, draw, draw_trouble
+from afterturn.status_view import StatusReading, draw, draw_trouble, judge
 from afterturn.stopping import Stopped, stop_signals
+from afterturn.tables import AsJson, print_json
 from afterturn.target import DATA_DIRECTORY, use_running_stack
 from models.database import make_engine
 from models.database_settings import database_settings
 from models.ledger.caps import budget_settings, find_caps
-from models.telemetry.snapshot import Spend, sum_spend, take_snapshot
+from models.release import RELEASE
+from models.snapshot import Spend, sum_spend, take_snapshot
 
 PIPED_WIDTH = 120
 SPEND_EVERY_S = 10.0
@@ -36,6 +38,7 @@ def status(
     data_dir: Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")] = DATA_DIRECTORY,
     once: Annotated[bool, typer.Option("--once", help="Print one frame and exit.")] = False,
     every_s: Annotated[float, typer.Option("--every", min=0.2, help="Seconds between two looks.")] = 2.0,
+    json: AsJson = False,
 ) -> None:
     """Watch due work, processes, models and costs until Ctrl-C; a single frame without a terminal."""
     console = Console()
@@ -44,8 +47,8 @@ def status(
     use_running_stack(data_dir)
     with opened() as engine:
         look = Look(engine)
-        if once or not console.is_terminal:
-            print_once(console, look)
+        if json or once or not console.is_terminal:
+            print_once(console, look, as_json=json)
         else:
             watch(console, look, every_s=every_s)
 
@@ -72,7 +75,7 @@ class Look:
         url = make_url(database_settings().database_url)
         self.place = f"{url.host or 'local'}{f':{url.port}' if url.port else ''}/{url.database}"
 
-    def frame(self) -> Frame:
+    def frame(self) -> StatusReading:
         """Read the present state.
 
         Raises:
@@ -84,7 +87,7 @@ class Look:
             caps = find_caps(db, budget_settings().caps)
             if self._spend is None or time.monotonic() - self._spend[0] >= SPEND_EVERY_S:
                 self._spend = (time.monotonic(), sum_spend(db, caps.caps, now=now))
-        return Frame(snapshot, self._spend[1], caps, now, self.place)
+        return StatusReading(snapshot, self._spend[1], caps, now, self.place)
 
     def picture(self, width: int, height: int) -> RenderableType:
         """Draw the present state for a screen, or the reason for a failure."""
@@ -94,10 +97,14 @@ class Look:
             return draw_trouble(self.place, reason_of(error))
 
 
-def print_once(console: Console, look: Look) -> None:
+def print_once(console: Console, look: Look, *, as_json: bool) -> None:
     """Print a single frame, or a line with the reason for a failure."""
     try:
-        console.print(draw(look.frame(), width=console.width))
+        frame = look.frame()
+        if as_json:
+            print_json({"release": RELEASE, "verdict": judge(frame)[0], **vars(frame)})
+        else:
+            console.print(draw(frame, width=console.width))
     except SQLAlchemyError as error:
         print(f"afterturn: {look.place}: {reason_of(error)}", file=sys.stderr)
         print("Run `make up` first, or set AFTERTURN_DATABASE_URL to a migrated database.", file=sys.stderr)

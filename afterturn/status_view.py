@@ -17,8 +17,8 @@ from models.due_work.queue import WorkKind
 from models.ledger.caps import CapsInForce, SaidBy
 from models.providers.circuit_breaker import Gate, GateState
 from models.retention.tenant_policy import LastRun
+from models.snapshot import ALIVE_S, Snapshot, Spend, WorkCount
 from models.telemetry.counters import Counted
-from models.telemetry.snapshot import ALIVE_S, Snapshot, Spend, WorkCount
 
 ROLES = ("dispatcher", "worker", "beat")
 """Roles required for any work, in the order of a piece of work."""
@@ -46,7 +46,7 @@ STYLES = {
 
 
 @dataclass(frozen=True)
-class Frame:
+class StatusReading:
     """State at a moment.
 
     Attributes:
@@ -64,7 +64,7 @@ class Frame:
     place: str
 
 
-def draw(frame: Frame, *, width: int, height: int | None = None) -> RenderableType:
+def draw(frame: StatusReading, *, width: int, height: int | None = None) -> RenderableType:
     """Draw the whole picture.
 
     Args:
@@ -86,7 +86,7 @@ def lines_of(picture: RenderableType, width: int) -> int:
     return len(Console(width=width, height=1_000, file=StringIO()).render_lines(picture))
 
 
-def _picture(frame: Frame, width: int, most: int | None) -> RenderableType:
+def _picture(frame: StatusReading, width: int, most: int | None) -> RenderableType:
     """Draw all panels; with `most`, limit each panel's lines beside its heading, without wrapping."""
     snapshot = frame.snapshot
     wide = width >= WIDE
@@ -122,7 +122,7 @@ def draw_trouble(place: str, reason: str) -> RenderableType:
     return Panel(Align.center(said), title="afterturn", border_style="red", padding=(1, 4))
 
 
-def _title(frame: Frame, width: int) -> Text:
+def _title(frame: StatusReading, width: int) -> Text:
     verdict, style = judge(frame)
     name = Text.assemble((" afterturn ", "bold reverse"), "  ", (f"● {verdict}", style))
     place = Text(f"{frame.place}  {frame.now:%Y-%m-%d %H:%M:%S} UTC", style="bright_black")
@@ -130,7 +130,7 @@ def _title(frame: Frame, width: int) -> Text:
     return name.append(" " * room if room > 1 else "\n ").append_text(place)
 
 
-def judge(frame: Frame) -> tuple[str, str]:
+def judge(frame: StatusReading) -> tuple[str, str]:
     """Summarize the state in a few words, the worst first, with a colour."""
     snapshot = frame.snapshot
     alive = {one.role for one in snapshot.roles if one.alive}
@@ -308,7 +308,7 @@ def _gate_words(gate: Gate, now: datetime) -> str:
     return f"{gate.failures} failed{wait}, {gate.reason}"
 
 
-def _money(frame: Frame, most: int | None) -> RenderableType:
+def _money(frame: StatusReading, most: int | None) -> RenderableType:
     spend, caps = frame.spend, frame.caps.caps
     lines: list[tuple[Text, Text]] = []
     usd_cap = f"${caps.tenant_usd_per_day:,}" if caps.tenant_usd_per_day else ""

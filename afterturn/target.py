@@ -16,14 +16,14 @@ class NoTargetError(Exception):
 
 
 @dataclass(frozen=True)
-class Target:
+class ApiTarget:
     """An API with a key."""
 
     base_url: str
     api_key: str
 
 
-def find_target(base_url: str | None, api_key: str | None, directory: Path = DATA_DIRECTORY) -> Target:
+def find_target(base_url: str | None, api_key: str | None, directory: Path = DATA_DIRECTORY) -> ApiTarget:
     """Find the API: from the options, then the environment, then the stack of a data directory.
 
     Args:
@@ -37,7 +37,7 @@ def find_target(base_url: str | None, api_key: str | None, directory: Path = DAT
     url = base_url or os.environ.get("AFTERTURN_BASE_URL") or _stack_url(directory)
     key = api_key or os.environ.get("AFTERTURN_API_KEY") or _stack_key(directory)
     if url and key:
-        return Target(url.rstrip("/"), key)
+        return ApiTarget(url.rstrip("/"), key)
     missing = "address" if not url else "key"
     raise NoTargetError(
         f"no API {missing}: run `make up` first (it writes {directory}/), "

@@ -1,5 +1,7 @@
 """Costs of models: the ledger by day, purpose and model, as a table."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -9,8 +11,9 @@ import typer
 from rich.table import Table
 
 from afterturn.operating import known_tenant, operator_transaction
-from afterturn.tables import print_tables
+from afterturn.tables import AsJson, print_json, print_tables
 from afterturn.target import DATA_DIRECTORY
+from models.learning.cache_found import ModelFound, found_by_model
 from models.ledger.by_day import all_usage_by_day
 from models.ledger.call import DayUsage, Spent, charged_today, spent_today
 from models.ledger.caps import Caps, SaidBy, budget_settings, find_caps
@@ -34,20 +37,28 @@ def usage(
     tenant: Annotated[str | None, typer.Option(help="Whose calls; everybody's where none is named.")] = None,
     days: Annotated[int, typer.Option(min=1, max=400, help="How many days, today included.")] = 30,
     data_dir: Annotated[Path, typer.Option(help="Where a stack may run.")] = DATA_DIRECTORY,
+    json: AsJson = False,
 ) -> None:
-    """Show costs by day, purpose and model, and the rest of today's caps."""
+    """Show costs by day, purpose and model, the found part of caches, and the rest of today's caps."""
     now = datetime.now(UTC)
     with operator_transaction(data_dir) as db:
         owner = None if tenant is None else known_tenant(db, tenant)
         first = now.date() - timedelta(days=days - 1)
         rows = all_usage_by_day(db, owner, first_day=first, last_day=now.date())
+        found = found_by_model(db, owner, first_day=first, last_day=now.date())
         spent = charged_today(db, now=now) if owner is None else {owner: spent_today(db, owner, now=now)}
         names = name_tenants(db, set(spent))
         in_force = find_caps(db, budget_settings().caps)
+    if json:
+        today = [{"tenant": names.get(owner), **asdict(used)} for owner, used in spent.items()]
+        print_json({"days": rows, "caches": found, "today": today, "caps": in_force})
+        return
     if rows:
         print_tables(_table(rows))
     else:
         print("no calls")
+    if found:
+        print_tables(found_table(found))
     for tenant_id, used in list(spent.items())[:MOST_TENANTS]:
         print(f"today, {names.get(tenant_id, tenant_id)}: {_charged(used, in_force.caps)}")
     if len(spent) > MOST_TENANTS:
@@ -59,16 +70,31 @@ def usage(
         print(doubt)
 
 
+def found_table(found: Sequence[ModelFound]) -> Table:
+    """Build a table with a row per model: expected and reported tokens of the provider's cache."""
+    table = Table("cache of", "reports", "expected", "reported", "difference", "share found")
+    for one in found:
+        sums = one.sums
+        counts = (sums.reports, sums.expected_tokens, sums.reported_tokens)
+        difference = f"{sums.difference_tokens:+,}"
+        table.add_row(one.model, *(f"{count:,}" for count in counts), difference, f"{sums.share:.1%}")
+    return table
+
+
 def _charged(used: Spent, caps: Caps) -> str:
     """Format the used part of a tenant's caps."""
-    tokens = f"{used.tokens} tokens of {caps.tenant_tokens_per_day or 'no cap'}"
-    return f"{tokens}, {used.usd:.4f} USD of {caps.tenant_usd_per_day or 'no cap'} charged"
+    tokens = f"{used.tokens:,} tokens of {_cap(caps.tenant_tokens_per_day)}"
+    return f"{tokens}, {used.usd:,.4f} USD of {_cap(caps.tenant_usd_per_day)} charged"
+
+
+def _cap(most: float | Decimal | None) -> str:
+    return f"{most:,}" if most else "no cap"
 
 
 def _most(caps: Caps) -> str:
     """The caps of each session."""
     tokens, usd = caps.session_tokens_per_day, caps.session_usd_per_day
-    limits = [f"{tokens} tokens" if tokens else "", f"{usd} USD" if usd else ""]
+    limits = [f"{tokens:,} tokens" if tokens else "", f"{usd:,} USD" if usd else ""]
     return " and ".join(filter(None, limits)) or "as much as its tenant"
 
 
@@ -76,7 +102,9 @@ def _table(rows: list[DayUsage]) -> Table:
     table = Table("day", "purpose", "model", "calls", "failed", "in", "cached", "out", "USD")
     for row in rows:
         numbers = (row.calls, row.failed + row.lost, row.input_tokens, row.cached_tokens, row.output_tokens)
-        table.add_row(str(row.day), row.purpose, row.model, *map(str, numbers), _price(row))
+        table.add_row(
+            str(row.day), row.purpose, row.model, *(f"{number:,}" for number in numbers), _price(row)
+        )
     return table
 
 

@@ -1,15 +1,17 @@
 """Stuck work: show the cause, and retry after a repair."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
 from afterturn.operating import known_tenant, operator_transaction
+from afterturn.tables import AsJson, print_json
 from afterturn.target import DATA_DIRECTORY
-from context.text.clip import one_line
+from context.text.clip import one_line, printable
 from models.database import Transaction, database_now
 from models.due_work.operator import (
     RefusedSummary,
@@ -43,6 +45,7 @@ def list_all(
     tenant: Tenant = None,
     most: Annotated[int, typer.Option(min=1, help="The most pieces of work to show.")] = MOST_LISTED,
     data_dir: DataDir = DATA_DIRECTORY,
+    json: AsJson = False,
 ) -> None:
     """Show models held back at present, given-up or waiting work, and refused summaries."""
     with operator_transaction(data_dir) as db:
@@ -52,19 +55,30 @@ def list_all(
         refused = list_refused(db, owner, most=most)
         names = name_tenants(db, {work.tenant_id for work in stuck} | {one.tenant_id for one in refused})
         left = count_stuck(db, owner) - len(stuck)
+    if json:
+        listed = [_members(one, names[one.tenant_id]) for one in stuck]
+        told = [{**asdict(one), "tenant": names[one.tenant_id]} for one in refused]
+        print_json({"models": gates, "work": listed, "more_work": max(left, 0), "refused": told})
+        return
     for gate in gates:
         word = "since" if gate.state is GateState.HALF_OPEN else "until"
         until = f" {word} {gate.until:%Y-%m-%d %H:%M:%S}" if gate.until else ""
-        print(f"model {gate.model}  {gate.state}{until}  failures {gate.failures}: {gate.reason}")
+        print(printable(f"model {gate.model}  {gate.state}{until}  failures {gate.failures}: {gate.reason}"))
     for work in stuck:
         due = f"{work.state}, due {work.due_at:%Y-%m-%d %H:%M:%S}"
-        print(f"work {work.work_id}  {work.kind} {work.key}  {due}  {_history(work, names[work.tenant_id])}")
+        shown = f"work {work.work_id}  {work.kind} {work.key}  {due}"
+        print(printable(f"{shown}  {_history(work, names[work.tenant_id])}"))
     if left > 0:
         print(f"and {left} more: see them with --most {len(stuck) + left}")
     for one in refused:
-        print(_refusal(one, names[one.tenant_id]))
+        print(printable(_refusal(one, names[one.tenant_id])))
     if not gates and not stuck and not refused:
         print("every model is asked, and no work was given up or waits after a failure")
+
+
+def _members(work: DueWork, tenant: str) -> dict[str, Any]:
+    names = ("work_id", "kind", "key", "state", "due_at", "attempts", "crashes", "last_error")
+    return {"tenant": tenant, **{name: getattr(work, name) for name in names}}
 
 
 def _owner(db: Transaction, tenant: str | None) -> UUID | None:

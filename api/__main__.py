@@ -1,11 +1,24 @@
 """Serve the API."""
 
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
+
 import uvicorn
+from uvicorn.config import STARTUP_FAILURE
 
 from api.http.head_limits import BoundedHeads
+from api.http.process_group import group, usable_cores
 from api.settings import api_settings
-from models.process_start import or_exit, require_settings
+from models.process_start import or_exit, require_settings, tell_start
 from models.telemetry.logging import configure_logging
+
+_IN_MEMORY = Path("/dev/shm")  # noqa: S108 (the folder within has a name of its own)
+_PREFIX = "afterturn-api-"
 
 
 def main() -> None:
@@ -14,12 +27,51 @@ def main() -> None:
     with or_exit():
         require_settings()
         settings = api_settings()
-    uvicorn.run(
-        "api.app:make_app",
-        factory=True,
+    tell_start("api")
+    group.widen(settings.api_processes or usable_cores())
+    if group.size == 1:
+        server = uvicorn.Server(_config())
+        with suppress(KeyboardInterrupt):
+            server.run()
+        sys.exit(0 if server.started else STARTUP_FAILURE)
+    with TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=_memory()) as figures:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = figures  # before the package is imported
+        status = _serve_together()
+    if status < 0:  # end by the signal, as a process alone does
+        signal.signal(-status, signal.SIG_DFL)
+        signal.raise_signal(-status)
+    sys.exit(status)
+
+
+def _memory() -> str | None:
+    """Find a folder in memory for values of metrics: on a full disk, to write a mapped file kills.
+
+    Folders of processes that were killed are removed.
+    """
+    if not os.access(_IN_MEMORY, os.W_OK):
+        return None
+    for left in _IN_MEMORY.glob(f"{_PREFIX}*"):
+        if not Path("/proc", left.name.removeprefix(_PREFIX).partition("-")[0]).exists():
+            rmtree(left, ignore_errors=True)
+    return str(_IN_MEMORY)
+
+
+def _serve_together() -> int:
+    from api.http.parent import serve_together  # noqa: PLC0415 (after the group has its size)
+    from context.tokens import count_text  # noqa: PLC0415 (the same)
+
+    count_text("warm")  # ranks are loaded once for all processes
+    return serve_together(_config())
+
+
+def _config() -> uvicorn.Config:
+    from api.app import make_app  # noqa: PLC0415 (after the group has its size)
+
+    return uvicorn.Config(
+        make_app(),
         http=BoundedHeads,
-        host=settings.api_host,
-        port=settings.api_port,
+        host=api_settings().api_host,
+        port=api_settings().api_port,
         log_config=None,
         log_level="warning",
         access_log=False,

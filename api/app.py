@@ -11,37 +11,44 @@ from fastapi_offline import FastAPIOffline
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import model_limits, plans, usage
-from api.artifacts import attachments
+from api import events, keys, model_limits, plans, usage, work
+from api.artifacts import attachments, of_session
 from api.artifacts import routes as artifacts
 from api.catalogs import budgets
 from api.catalogs import routes as catalogs
-from api.context import compress
+from api.context import batch, compress
 from api.context import routes as contexts
+from api.context.first_reads import prepare_catalogs
 from api.http import errors, health
 from api.http.middleware import GuardAnswers, NameRequests, TraceRequests
-from api.http.openapi import describe_calls
+from api.http.openapi import API_VERSION, describe_calls
 from api.http.places import KeepPlaces, TenantPlaces
+from api.http.process_group import group
 from api.http.rate_limit import limits
 from api.http.request_times import MeasureRequests, RequestTimes
 from api.http.retry import NoteDeeds
 from api.inspector import routes as inspector
-from api.mcp.door import PATH, McpDoor
+from api.mcp.door import McpDoor
 from api.metrics import routes as metrics
 from api.preflight import routes as preflight_calls
-from api.sessions import erase, history, history_limit, retention
+from api.sessions import erase, fork, history, history_limit, listing, retention, sync, user_recall, windows
 from api.sessions import routes as sessions
-from api.settings import api_settings
+from api.settings import MCP_PATH, api_settings
 from api.shadow import routes as shadow
+from api.turns import append, changes
 from api.turns import routes as turns
 from context.tokens import count_text
 from models.process_start import require_settings
+from models.release import RELEASE
 from models.telemetry.counters import flushing
 from models.telemetry.tracing import close_traces, name_process, tracing_settings
 
+API_HEADER = (b"afterturn-api", API_VERSION.encode())
+"""Tells clients whether they fit."""
 
-class ServerTiming:
-    """Say in a header how long the server took, in milliseconds."""
+
+class DescribeAnswers:
+    """Say in headers how long the server took, in milliseconds, and the version of the API."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an application."""
@@ -57,6 +64,7 @@ class ServerTiming:
                 message["headers"] = [
                     *message.get("headers", []),
                     (b"server-timing", f"total;dur={spent_ms:.2f}".encode()),
+                    API_HEADER,
                 ]
             await send(message)
 
@@ -65,11 +73,13 @@ class ServerTiming:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Check the settings, set the number of threads, and load the token ranks before the first request."""
+    """Check the settings, set the number of threads, and load ranks and catalogs before the first request."""
     require_settings()
     to_thread.current_default_thread_limiter().total_tokens = api_settings().api_threads
     await to_thread.run_sync(count_text, "warm")
+    await to_thread.run_sync(prepare_catalogs)
     limits.open()
+    group.tell_ready()
     try:
         with flushing():
             async with app.state.mcp.open():
@@ -83,27 +93,40 @@ def make_app() -> FastAPI:
     """Build the application."""
     app = FastAPIOffline(  # its pages come from the package: a machine without the internet shows them too
         title="Afterturn",
-        version="1",
-        summary="The background half of a chat platform: turns in, contexts that fit out.",
+        version=API_VERSION,
+        summary=f"The background half of a chat platform: turns in, contexts out. Release {RELEASE}.",
         lifespan=_lifespan,
     )
+    limits.begin()
     for module in (
         turns,
+        append,
+        changes,
+        sync,
+        fork,
+        listing,
         history,
+        windows,
         contexts,
+        batch,
         compress,
         model_limits,
         sessions,
         history_limit,
+        user_recall,
         shadow,
         erase,
         attachments,
         artifacts,
+        of_session,
         catalogs,
         budgets,
         plans,
         preflight_calls,
         usage,
+        work,
+        events,
+        keys,
         retention,
         health,
         metrics,
@@ -111,19 +134,11 @@ def make_app() -> FastAPI:
     ):
         app.include_router(module.router)
     app.state.mcp = McpDoor()
-    app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
+    app.router.routes.append(Route(MCP_PATH, app.state.mcp, include_in_schema=False))
     errors.install(app)
-    settings = api_settings()
-    app.state.places = None
-    if settings.tenant_calls:
-        app.state.places = TenantPlaces(
-            most=settings.tenant_calls,
-            most_waiting=settings.tenant_calls_waiting,
-            wait_s=settings.tenant_wait_s,
-        )
-        app.add_middleware(KeepPlaces, places=app.state.places)
+    _bound_tenants(app)
     app.add_middleware(GuardAnswers)
-    app.add_middleware(ServerTiming)
+    app.add_middleware(DescribeAnswers)
     app.state.snapshots, app.state.request_times = metrics.Snapshots(), RequestTimes()
     app.add_middleware(MeasureRequests, times=app.state.request_times)
     if tracing_settings().traces:
@@ -133,3 +148,22 @@ def make_app() -> FastAPI:
     app.add_middleware(NoteDeeds)
     app.openapi = cache(partial(describe_calls, app))  # type: ignore[method-assign]
     return app
+
+
+def _bound_tenants(app: FastAPI) -> None:
+    """Bound the calls and the event streams of a tenant."""
+    settings = api_settings()
+    app.state.places = None
+    app.state.event_places = TenantPlaces(
+        most=settings.tenant_event_streams,
+        most_waiting=0,
+        wait_s=0,
+        said="event streams of this tenant are open",
+    )
+    if settings.tenant_calls:
+        app.state.places = TenantPlaces(
+            most=settings.tenant_calls,
+            most_waiting=settings.tenant_calls_waiting,
+            wait_s=settings.tenant_wait_s,
+        )
+        app.add_middleware(KeepPlaces, places=app.state.places)

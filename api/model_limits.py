@@ -1,6 +1,7 @@
 """Learned limits of models: listing, and raising after larger successful calls."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,12 +12,16 @@ from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.background import BackgroundTask
 
+from api.answers.base import ApiAnswer, answers
+from api.answers.context import LearnedLimits
 from api.http.call import BodyCall, Parameters
+from api.http.errors import ProblemError
+from api.http.retry import committed
 from context.providers.usage import read_report
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.database import read_transaction, transaction
 from models.providers.context_limit import LIMIT_HOURS, has_lower_limit, outdo_limits
-from models.providers.limit_report import KnownLimit, list_limits
+from models.providers.limit_report import KnownLimit, forget_limits, list_limits
 from models.tenants.call_role import keep_to
 
 log = structlog.get_logger()
@@ -29,7 +34,7 @@ class WantedLimits(Parameters):
     model: str | None = Field(None, min_length=1, max_length=200, description="One model alone.")
 
 
-@router.get("/limits")
+@router.get("/limits", **answers(LearnedLimits, "list_limits", "List learned limits of models"))
 def show_limits(call: BodyCall, wanted: Annotated[WantedLimits, Query()]) -> Response:
     """Answer with the windows learned from refusals or set by an operator, as far as in force."""
     tenant_id = call.caller("read").tenant_id
@@ -37,6 +42,42 @@ def show_limits(call: BodyCall, wanted: Annotated[WantedLimits, Query()]) -> Res
         limits = list_limits(db, tenant_id, model=wanted.model)
     answer = {"limits": list(map(_members, limits)), "expire_after_hours": LIMIT_HOURS}
     return Response(orjson.dumps(answer), media_type="application/json")
+
+
+class ForgottenLimits(WantedLimits):
+    """Limits to forget; a model, a session, or both."""
+
+    session_id: str | None = Field(None, min_length=1, max_length=200, description="One session alone.")
+
+
+class ForgetAnswer(ApiAnswer):
+    """Forgotten limits."""
+
+    forgotten: int = Field(description="The number of limits that are gone.")
+
+
+@router.delete(
+    "/limits",
+    **answers(ForgetAnswer, "forget_limits", "Forget learned limits"),
+)
+def forget_learned(call: BodyCall, wanted: Annotated[ForgottenLimits, Query()]) -> Response:
+    """Forget the windows learned from refusals, of a model, a session, or both; an operator's limit stays.
+
+    The same call again forgets nothing. The next refusal teaches anew.
+    """
+    tenant_id = call.caller("write").tenant_id
+    if wanted.model is None and wanted.session_id is None:
+        raise ProblemError(
+            "invalid-input",
+            "model: name a model, a session_id, or both",
+            field="model",
+        )
+    gone = committed(
+        partial(
+            forget_limits, tenant_id=tenant_id, model=wanted.model, session_id=wanted.session_id, learned=True
+        )
+    )
+    return Response(orjson.dumps({"forgotten": gone}), media_type="application/json")
 
 
 def _members(limit: KnownLimit) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query, Request, Response, status
 from pydantic import Field
 
+from api.answers.base import answers
+from api.answers.plans import OutcomeAnswer, PastPlansAnswer, PlanAnswer, PlanList
 from api.http.call import (
     Body,
     BodyCall,
@@ -16,6 +18,7 @@ from api.http.call import (
     documented,
     hold_back,
 )
+from api.http.cursor import bad_cursor, read_cursor, write_cursor
 from api.http.encoding import encode
 from api.http.errors import ProblemError, not_found
 from api.http.ids import check_id
@@ -31,6 +34,7 @@ from models.catalogs.catalog import find_digest
 from models.conversations.session import hold_session
 from models.database import Transaction, read_transaction
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
+from models.plans.listing import PlanFilter, PlanPlace, list_plans
 from models.plans.outcome import join_outcomes
 from models.plans.plan import Plan, PlanConflictError, PlanStatus, WantedPlan, find_plan, list_past, want_plan
 
@@ -38,6 +42,7 @@ router = APIRouter(prefix="/v1", tags=["plans"])
 
 MOST_REPORTED = 200
 MOST_GROUPS = 100
+MOST_LISTED = 100
 MOST_CONSIDERED = 500
 """How many of the newest plans a projection looks at."""
 
@@ -84,6 +89,17 @@ class PastPlans(Parameters):
     limit: int = Field(20, ge=1, le=MOST_GROUPS, description="The most groups of equal intents.")
 
 
+class PlanPage(Parameters):
+    """A page of plans."""
+
+    user_id: str | None = Field(None, min_length=1, max_length=200, description="Plans of this user alone.")
+    catalog: str | None = Field(
+        None, min_length=1, max_length=200, description="Plans from this catalog alone."
+    )
+    limit: int = Field(20, ge=1, le=MOST_LISTED, description="Most plans of the page.")
+    cursor: str | None = Field(None, max_length=200, description="The `next` of the page before.")
+
+
 async def _plan_id(
     request: Request, plan_id: Annotated[str, Path(description="The plan, as its answer names it.")]
 ) -> UUID:
@@ -103,6 +119,7 @@ PlanId = Annotated[UUID, Depends(_plan_id)]
     status_code=status.HTTP_202_ACCEPTED,
     openapi_extra=documented(PlanRequest),
     dependencies=CHANGES_NAMED_SESSION,
+    **answers(PlanAnswer, "create_plan", "Request a plan of tools", s200="The plan is ready."),
 )
 def ask_for_plan(call: BodyCall, idempotency_key: IdempotencyKey = None) -> Response:
     """Request a plan for an intent: 202 while in preparation, 200 with a plan or a reason for none.
@@ -162,7 +179,36 @@ def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest, features: In
     )
 
 
-@router.get("/plans/{plan_id}")
+@router.get("/plans", **answers(PlanList, "list_plans", "List plans"))
+def show_plans(call: BodyCall, wanted: Annotated[PlanPage, Query()]) -> Response:
+    """Answer with a page of plans as they are stored, newest first.
+
+    The work at a wanted plan is told by the plan itself. A page may be short before the end: go on while
+    `next` is there.
+    """
+    tenant_id = call.caller("read").tenant_id
+    after = _read_place(read_cursor(wanted.cursor))
+    chosen = PlanFilter(wanted.catalog, wanted.user_id)
+    with read_transaction() as db:
+        found, read_on = list_plans(db, tenant_id, chosen, after=after, most=wanted.limit)
+    place = f"{read_on.created_at.isoformat()} {read_on.plan_id}" if read_on else None
+    return _json({"plans": [_document(plan, None) for plan in found], "next": write_cursor(place)})
+
+
+def _read_place(after: str) -> PlanPlace | None:
+    if not after:
+        return None
+    made_at, _, plan_id = after.partition(" ")
+    try:
+        created_at = datetime.fromisoformat(made_at)
+        if created_at.tzinfo is None:
+            raise bad_cursor()
+        return PlanPlace(created_at, UUID(plan_id))
+    except ValueError:
+        raise bad_cursor() from None
+
+
+@router.get("/plans/{plan_id}", **answers(PlanAnswer, "get_plan", "Get a plan"))
 def show_plan(plan_id: PlanId, call: BodyCall) -> Response:
     """Answer with a plan in its present state."""
     return _answer(call.caller("read").tenant_id, plan_id, pending=status.HTTP_200_OK)
@@ -237,7 +283,11 @@ def _waiting(work: DueWork) -> JsonObject:
     return {"due_work": {"state": work.state, "due_at": due_at, "last_error": work.last_error}}
 
 
-@router.post("/plans/{plan_id}/outcome", openapi_extra=documented(OutcomeReport))
+@router.post(
+    "/plans/{plan_id}/outcome",
+    openapi_extra=documented(OutcomeReport),
+    **answers(OutcomeAnswer, "report_outcome", "Report the outcome of a plan"),
+)
 def report_outcome(plan_id: PlanId, call: BodyCall) -> Response:
     """Record the outcomes of planned steps. A repeated report changes nothing."""
     caller = call.caller("write")
@@ -285,7 +335,7 @@ def _check_merged(merged: Merged) -> None:
         )
 
 
-@router.get("/my-plans")
+@router.get("/my-plans", **answers(PastPlansAnswer, "list_past_plans", "List past plans by intent"))
 def show_my_plans(call: BodyCall, asked: Annotated[PastPlans, Query()]) -> Response:
     """Answer with recent plans by intent: planned tools, with counts and outcomes."""
     tenant_id = call.caller("read").tenant_id

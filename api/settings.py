@@ -2,30 +2,41 @@
 
 from functools import lru_cache
 
-from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from context.providers.rate_limit import Rate
-from models.address import AddressOrNone
+from models.address import AddressOrNone, with_password
+from models.settings import Settings
+
+MCP_PATH = "/mcp"
+"""Path of the Model Context Protocol."""
+
+EVENTS_PATH = "/v1/events"
+"""Path of the event stream."""
 
 
-class ApiSettings(BaseSettings):
+class ApiSettings(Settings):
     """Addresses and limits of the API; read once from `AFTERTURN_*`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
-
     api_host: str = Field("127.0.0.1", description="Address to listen on.")
-    api_port: int = Field(8080, ge=0, le=65535, description="Port to listen on.")
+    api_port: int = Field(8700, ge=0, le=65535, description="Port to listen on.")
+    api_processes: int | None = Field(
+        None, ge=1, le=64, description="Processes that serve the port; default: the usable processor cores."
+    )
     api_threads: int = Field(32, ge=1, description="Requests handled at once per process.")
     tenant_calls: int = Field(
-        16, ge=0, description="Calls of one tenant handled at once per process; 0 disables the limit."
+        16,
+        ge=0,
+        description="Calls of one tenant handled at once by the processes of a port; 0 disables the limit.",
     )
     tenant_calls_waiting: int = Field(
         500, ge=0, description="Calls of one tenant that may wait; further calls get 429."
     )
     tenant_wait_s: float = Field(5.0, gt=0, description="Seconds a call of a tenant waits before 429.")
+    tenant_event_streams: int = Field(
+        20, ge=1, description="Event streams of one tenant open at once per port; further ones get 429."
+    )
+    event_poll_s: float = Field(1.0, gt=0, description="Seconds between two looks of an event stream.")
     session_writers: int = Field(
         4,
         ge=1,
@@ -38,13 +49,17 @@ class ApiSettings(BaseSettings):
     )
     max_body_bytes: int = Field(8 * 2**20, ge=1024, description="Largest request body, in bytes.")
     max_batch_bytes: int = Field(
-        32 * 2**20, ge=1024, description="Largest body of a batch of turns, in bytes."
+        32 * 2**20, ge=1024, description="Largest body of a batch of turns or contexts, in bytes."
     )
     mcp_max_body_bytes: int = Field(
         2 * 2**20, ge=1024, description="Largest message of the Model Context Protocol, in bytes."
     )
     max_batch_turns: int = Field(1_000, ge=1, description="Most turns in one batch.")
+    max_batch_contexts: int = Field(50, ge=1, description="Most context requests in one batch.")
     max_turn_messages: int = Field(500, ge=1, description="Most messages in one turn event.")
+    max_history_messages: int = Field(
+        5_000, ge=1, description="Most messages of a history that is synced or forked in one call."
+    )
     max_message_bytes: int = Field(4 * 2**20, ge=256, description="Largest message, in bytes.")
     max_read_messages: int = Field(
         200, ge=1, description="Most messages per page of history; the first turn is always whole."
@@ -82,11 +97,20 @@ class ApiSettings(BaseSettings):
         1_000, ge=0, le=1e6, description="Calls per second and key in the long run; 0 disables the limit."
     )
     rate_burst: int = Field(3_000, ge=1, description="Burst of calls per key.")
+    rate_password: SecretStr = Field(
+        SecretStr(""), description="Password for an address of the store of limits without one."
+    )
     rate_url: AddressOrNone = Field(
         "",
-        description="Redis or Valkey in which all processes count calls together; without it each process "
-        "counts alone.",
+        description="Redis or Valkey in which the processes of all ports count calls together; without it "
+        "those of a port count together.",
     )
+
+    @field_validator("rate_url")
+    @classmethod
+    def _log_in(cls, address: str, info: ValidationInfo) -> str:
+        return with_password(address, info.data["rate_password"].get_secret_value())
+
     rate_timeout_ms: int = Field(
         25, ge=1, le=1_000, description="Milliseconds a call waits for the rate limiter."
     )
@@ -118,7 +142,5 @@ class ApiSettings(BaseSettings):
         return Rate(self.wrong_key_per_s, self.wrong_key_burst) if self.wrong_key_per_s > 0 else None
 
 
-@lru_cache
-def api_settings() -> ApiSettings:
-    """Read the settings once; later changes have no effect."""
-    return ApiSettings()
+api_settings = lru_cache(ApiSettings)
+"""Read the settings once; later changes have no effect."""

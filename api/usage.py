@@ -10,9 +10,12 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import BeforeValidator, Field
 
+from api.answers.base import answers
+from api.answers.sessions import UsageAnswer
 from api.http.call import BodyCall, Parameters
 from api.http.errors import ProblemError
 from models.database import database_now, read_transaction
+from models.learning.cache_found import ModelFound, found_by_model
 from models.learning.speculation import made_ahead
 from models.ledger.by_day import all_usage_by_day
 from models.ledger.call import DayUsage, Spent, spent_today
@@ -51,12 +54,12 @@ class DayRange(Parameters):
     last: Day | None = Field(None, alias="to", description="The last day; without it, today.")
 
 
-@router.get("/usage")
+@router.get("/usage", **answers(UsageAnswer, "get_usage", "Get costs and caps"))
 def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
     """Answer with calls, tokens and known prices by day, purpose and model; unknown prices are counted.
 
     `made_ahead` lists work made before any request, with its number of uses, its tokens spent and its tokens
-    saved.
+    saved. `cache` compares what providers should have found in their caches with what turns reported.
     """
     caller = call.caller("read")
     with read_transaction() as db:
@@ -64,6 +67,7 @@ def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
         first, last = _range(days, now.date())
         rows = all_usage_by_day(db, caller.tenant_id, first_day=first, last_day=last)
         ahead = made_ahead(db, caller.tenant_id, first_day=first, last_day=last)
+        found = found_by_model(db, caller.tenant_id, first_day=first, last_day=last)
         spent = spent_today(db, caller.tenant_id, now=now)
         caps = find_caps(db, budget_settings().caps)
     answer = {
@@ -72,6 +76,7 @@ def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
         "usage": [_day(row) for row in rows],
         "total": _total(rows),
         "made_ahead": [asdict(one) for one in ahead],
+        "cache": [_found(one) for one in found],
         "caps": _caps(caps, spent, now),
     }
     return Response(orjson.dumps(answer, default=_number), media_type="application/json")
@@ -92,6 +97,16 @@ def _range(days: DayRange, today: date) -> tuple[date, date]:
 
 def _day(row: DayUsage) -> dict[str, Any]:
     return {**row.__dict__, "price_usd": _known(row.price_usd, row)}
+
+
+def _found(one: ModelFound) -> dict[str, Any]:
+    sums = one.sums
+    return {
+        "model": one.model,
+        **asdict(sums),
+        "difference_tokens": sums.difference_tokens,
+        "found_share": round(sums.share, 4),
+    }
 
 
 def _known(price_usd: Decimal, row: DayUsage) -> Decimal | None:

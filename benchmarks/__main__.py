@@ -9,14 +9,19 @@ HELPERS = {
     "__main__",
     "cache_replay",
     "focus_data",
+    "focus_designs",
+    "focus_prepared",
+    "focus_reads",
     "gate_data",
     "gate_talks",
     "past_plans",
     "ranking_data",
+    "real_model",
     "report",
     "rouge",
     "soak",
     "token_truth",
+    "upgrade",
 }
 
 

@@ -25,11 +25,11 @@ from celery import Celery
 from rich.console import Console
 from rich.table import Table
 
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
 
-ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER)
+ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER)
 QUICK = {"SUMMARIZER_MODEL": "extractive", "CONTEXT_PLANNER_MODEL": "extractive"}
 QUEUE, OLD_NAME = "maintenance", "maintenance.index_recall"
 PATIENCE_S = 1_200.0
@@ -80,7 +80,7 @@ def pieces_per_s(stack: Stack, name: str, pieces: int, *, stale: int, dispatcher
     stack.poll()
     with (
         psycopg.connect(stack.at.database_url, autocommit=True) as database,
-        stopped(stack.at.pids[Role.DISPATCHER], really=not dispatcher),
+        stopped(stack.at.pids[StackRole.DISPATCHER], really=not dispatcher),
     ):
         if stale:
             leave_stale(stack.at.broker_url, stale)

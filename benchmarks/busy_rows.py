@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Engine, create_engine, text
 
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.intake import rate, singles
 from benchmarks.report import save
@@ -28,7 +28,7 @@ from models.due_work.queue import WorkKind, claim, enqueue, finish, renew
 from models.tenants.tenant import ensure_tenant
 
 BUSY = ("session", "due_work", "heartbeat", "provider_gate", "metric_count")
-ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER)
+ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER)
 QUICK = {
     "SUMMARIZER_MODEL": "extractive",
     "CONTEXT_PLANNER_MODEL": "extractive",

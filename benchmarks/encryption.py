@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from afterturn.operating import transaction_at
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
 from models.tenants.tenant import create_key, ensure_tenant
@@ -50,7 +50,7 @@ def _server_ms(answer: httpx.Response) -> float:
 def open_side(keys: str) -> Iterator[httpx.Client]:
     """A stack with these keys, and a session that has turns."""
     os.environ["AFTERTURN_TEXT_KEYS"] = keys
-    with Stack(roles=(*SERVERS, Role.API)) as stack:
+    with Stack(roles=(*SERVERS, StackRole.API)) as stack:
         with transaction_at(stack.at.database_url) as db:
             key = create_key(db, ensure_tenant(db, "bench"), label="bench")
         headers = {"Authorization": f"Bearer {key}"}

@@ -5,14 +5,15 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from context.artifact_plans.by_rule import ArtifactQuery
 from context.artifact_plans.question import standing_question
-from context.artifacts.content import kind_of
+from context.artifacts.content import kind_of, preview_of
 from context.artifacts.split import split_results
-from context.artifacts.types import ContentKind
+from context.artifacts.types import Artifact, ArtifactType, ContentKind
 from context.conversation.calls import read_calls
 from context.extract import PassageIndex
 from context.focus import normalise
@@ -21,6 +22,7 @@ from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 from tests.data import DATA, read_jsonl
 
+START = datetime(2024, 1, 1, tzinfo=UTC)
 DOCUMENT = "document"
 """What stands for a tool where a person brought the text."""
 
@@ -28,6 +30,11 @@ DOCUMENT = "document"
 Mined = Mapping[tuple[int, str], Sequence[tuple[str, float]]]
 """By half and tool, what its artifacts were asked for in several sessions, with shares."""
 
+
+LEAST_CHARS = 5_000
+"""Fewest characters of a result that becomes an artifact."""
+
+LEAST_NEED_CHARS = 4
 
 SHARED = 2
 """What one session alone asked is its own business."""
@@ -63,12 +70,14 @@ class Event:
         is_step: Whether an agent goes on within the turn.
         has_tools: Whether the model may call tools.
         came: The large results of the calls that the answer made.
+        needs: Texts in the arguments of all calls that the turn made, for the first request of a turn.
     """
 
     said: tuple[Message, ...]
     is_step: bool = False
     has_tools: bool = False
     came: tuple[Text, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,41 @@ def _events(bodies: Sequence[JsonObject], least_chars: int) -> Iterator[Event]:
         ]
         said = tuple(message for message in messages[:at] if message.starts_turn)
         is_step = bool(messages[at - 1].answer_ids)
-        yield Event(said, is_step=is_step, has_tools=True, came=tuple(came))
+        needs = () if is_step else tuple(_needs(messages[at:]))
+        yield Event(said, is_step=is_step, has_tools=True, came=tuple(came), needs=needs)
+
+
+def _needs(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield the texts in the arguments of a turn's calls, each once."""
+    turn = list(takewhile(lambda message: not message.starts_turn, messages))
+    calls = read_calls(turn).values()
+    found = (text for call in calls for text in _texts(decoded(call.arguments)))
+    return iter(dict.fromkeys(text for text in found if len(text) >= LEAST_NEED_CHARS))
+
+
+def decoded(arguments: str) -> object:
+    """Decode a call's arguments; a text that is no JSON stays a text."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+    elif isinstance(value, str):
+        yield value
+
+
+def read_coding_session() -> list[Replay]:
+    """Read the recorded coding session; its compactions are left out."""
+    (path,) = (DATA / "pi_sessions").glob("*.jsonl")
+    bodies = [entry["message"] for entry in read_jsonl(path) if entry["type"] == "message"]
+    return [Replay("pi", half_of("pi"), tuple(_events(bodies, LEAST_CHARS)))]
 
 
 def _large(message: Message, before: Sequence[Message], least_chars: int) -> list[Text]:
@@ -166,3 +209,18 @@ def mine(replays: Sequence[Replay]) -> Mined:
         ]
         for where, counts in asked.items()
     }
+
+
+def artifact_of(place: int, text: Text) -> Artifact:
+    """Describe an artifact of a replay; artifacts follow each other by a second."""
+    return Artifact(
+        artifact_id=text.artifact_id,
+        artifact_type=ArtifactType.DOCUMENT if text.tool == DOCUMENT else ArtifactType.TOOL_RESULT,
+        kind=text.kind,
+        size_chars=len(text.content),
+        tokens=text.tokens,
+        source=text.tool,
+        timestamp=START + timedelta(seconds=place),
+        preview=preview_of(text.content, 600),
+        metadata={"historical": True},
+    )

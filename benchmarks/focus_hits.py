@@ -1,32 +1,44 @@
 """Replay conversations of others: was what they asked of artifacts read ahead, and what did that cost?
 
-python -m benchmarks.focus_hits
+python -m benchmarks.focus_hits [--every N]
 
 A read is one artifact in one request: every large artifact that came in before, and that the plan by rule
 does not leave out, where there is no room for the whole. Its focus is what the request asks: the newest words
 of the user that do more than agree; for an agent's further steps, the words that began the turn. What came in
 behind a request is summarized before the next one. Reads in later turns are what counts: a further step of
 the same turn gets its results whole, and its question is known before it; such reads stand apart.
-Beside what the job does stand reading nothing ahead, and reading for the general focus alone.
+Beside what the job does stand reading nothing ahead, and reading for the general focus alone. Then
+designs are compared by gold, over every data set with long texts (`benchmarks.focus_designs`).
 """
 
+from argparse import ArgumentParser
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.focus_data import DOCUMENT, Event, Mined, Replay, Text, mine, read_agents, read_meetings
+from benchmarks import focus_designs, focus_reads
+from benchmarks.focus_data import (
+    LEAST_CHARS,
+    Event,
+    Mined,
+    Replay,
+    Text,
+    artifact_of,
+    mine,
+    read_agents,
+    read_coding_session,
+    read_meetings,
+)
 from benchmarks.report import save
 from context.artifact_plans.by_rule import ArtifactQuery, plan_by_rule
 from context.artifact_plans.question import asks_for_all, standing_question
 from context.artifact_plans.relevance import compare_texts
 from context.artifact_plans.strategies import EXTRACT_TOKENS
-from context.artifacts.content import preview_of
-from context.artifacts.types import Artifact, ArtifactDecision, ArtifactType, ProcessingStrategy
+from context.artifacts.types import ArtifactDecision, ProcessingStrategy
 from context.extract import extract
 from context.extract.ranking import rank_pieces
 from context.focus import Focus, nearest, normalise
@@ -39,7 +51,6 @@ from context.precompute.predict import (
 )
 from context.precompute.topics import find_topics
 
-LEAST_CHARS = 5_000
 LEAST_CHARS_AIRLINE = 1_000
 """The airline's results have 500 to 7,000 characters: with the usual limit, two would be artifacts."""
 
@@ -48,7 +59,6 @@ LOOK_UP_TOKENS = 1_000
 """The most that a window shows of an artifact for one exact thing."""
 PRICE_SHARE = 0.25
 TUNING, CHECKING = 0, 1
-START = datetime(2024, 1, 1, tzinfo=UTC)
 GENERAL = normalise("")
 HOWS = ("exact", "near", "extract", "none")
 SAME, LATER = "same", "later"
@@ -195,7 +205,7 @@ class Run:
         indexes = {one: text.index for one, text in known.items()}
         relevance = compare_texts(indexes, wanted.text, latest=texts[-1].artifact_id)
         plan = plan_by_rule(
-            [_artifact(place, text) for place, text in enumerate(texts)],
+            [artifact_of(place, text) for place, text in enumerate(texts)],
             wanted,
             budget_tokens=0,
             relevance={} if normalise(wanted.query).is_general else relevance,
@@ -254,20 +264,6 @@ class Run:
 def _saves(hits: float, cost: ReadingCost) -> bool:
     """Whether so many requests save more than a summary takes, if each would show the whole otherwise."""
     return hits * (cost.artifact_tokens - cost.summary_tokens) > PRICE_SHARE * cost.made_with
-
-
-def _artifact(place: int, text: Text) -> Artifact:
-    return Artifact(
-        artifact_id=text.artifact_id,
-        artifact_type=ArtifactType.DOCUMENT if text.tool == DOCUMENT else ArtifactType.TOOL_RESULT,
-        kind=text.kind,
-        size_chars=len(text.content),
-        tokens=text.tokens,
-        source=text.tool,
-        timestamp=START + timedelta(seconds=place),
-        preview=preview_of(text.content, 600),
-        metadata={"historical": True},
-    )
 
 
 def run(replays: Sequence[Replay], way: Way, mined: Mined, half: int) -> Ledger:
@@ -368,6 +364,9 @@ def show_hits(rows: Sequence[Mapping[str, Any]]) -> None:
 
 def main() -> None:
     """Print the tables and keep the numbers."""
+    parser = ArgumentParser()
+    parser.add_argument("--every", type=int, default=1, help="compare designs over each n-th session alone")
+    nth = parser.parse_args().every
     sets = {
         "livemcp": read_agents("livemcp", "id", least_chars=LEAST_CHARS),
         "tau_airline": read_agents("tau_airline", "task_id", least_chars=LEAST_CHARS_AIRLINE),
@@ -388,7 +387,10 @@ def main() -> None:
     print(f"Reads of later turns that a summary answered: {ours['exact_or_near']:.3f} of {ours['reads']}")
     show(curve, "What more costs, and brings")
     show_hits(tuning)
-    save("focus_hits", {"rows": rows, "curve": curve, "tuning": tuning})
+    agents = sets | {"pi_sessions": read_coding_session()}
+    designs = focus_designs.compare(focus_reads.read_sets(agents, every=nth))
+    focus_designs.show(designs)
+    save("focus_hits", {"rows": rows, "curve": curve, "tuning": tuning, "designs": designs})
 
 
 if __name__ == "__main__":

@@ -73,8 +73,10 @@ def read_cases(path: Path) -> Iterator[Case]:
         yield Case(talk, drafted["kind"], drafted["draft"], drafted.get("spoiled", ""))
 
 
-def measure(cases: Iterable[Case], settings: GateSettings = DEFAULT_GATE) -> dict[str, Tally]:
-    """Judge drafts, each alone and after mending."""
+def measure(
+    cases: Iterable[Case], settings: GateSettings = DEFAULT_GATE, *, mends: bool = True
+) -> dict[str, Tally]:
+    """Judge drafts, each alone, and after mending where that is wanted."""
     tallies: dict[str, Tally] = defaultdict(Tally)
     for case in cases:
         draft = Draft(case.text, count_text(case.text), "stop")
@@ -82,7 +84,7 @@ def measure(cases: Iterable[Case], settings: GateSettings = DEFAULT_GATE) -> dic
         tally = tallies[case.kind]
         tally.drafts += 1
         tally.refused += not verdict.accepted
-        tally.kept_out += _is_kept_out(case, draft, settings)
+        tally.kept_out += mends and _is_kept_out(case, draft, settings)
     return dict(tallies)
 
 
@@ -99,12 +101,13 @@ def _is_kept_out(case: Case, draft: Draft, settings: GateSettings) -> bool:
 
 def leave_one_out(cases: list[Case]) -> JsonObject:
     """Choose the share on all kinds but one, and measure it on that one."""
-    measured = {share: measure(cases, GateSettings(max_unsupported=share)) for share in GRID}
+    measured = {share: measure(cases, GateSettings(max_unsupported=share), mends=False) for share in GRID}
     kinds = list(measured[GRID[0]])
     left_out: JsonObject = {}
     for kind in kinds:
         best = max(GRID, key=lambda share, kind=kind: _worth(measured[share], kind))  # type: ignore[misc]
-        left_out[kind] = {"share": best, **measured[best][kind].row()}
+        tally = measured[best][kind]
+        left_out[kind] = {"share": best, "refused": round(tally.refused / tally.drafts, 4)}
     return left_out
 
 

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from afterturn.stack.request import Addresses
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
 
@@ -169,7 +169,7 @@ def main() -> None:
     for column in ("shape", "ours, over HTTP", "raw transactions", "ours / raw"):
         table.add_column(column, justify="right")
     results = []
-    with Stack(roles=(*SERVERS, Role.API)) as stack:
+    with Stack(roles=(*SERVERS, StackRole.API)) as stack:
         with psycopg.connect(stack.at.database_url) as database:
             row = database.execute("select tenant_id from api_key limit 1").fetchone()
         tenant_id: UUID = row[0] if row else UUID(int=0)

@@ -19,19 +19,24 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.ranking_data import SHELVES, read_shelf
 from benchmarks.report import save
 from context.preflight.by_category import TOOLS
+from context.preflight.choose_tools import MatchedTools, by_words
 from context.preflight.classify import classify, read_evidence
-from context.preflight.config import PreflightConfig
+from context.preflight.config import PreflightRules
 from context.preflight.decide import decide
 from context.preflight.lexicon.languages import Signs, combined, find_signs
 from context.preflight.types import Category
+from context.ranking.near import FIRST, count_near
+from context.ranking.rank import rank
 from tests.data import DATA, read_jsonl
 
 WANTED_HARM, WANTED_SAVING = 0.03, 0.50
 CONFIDENCES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 LENGTHS = (20, 60, 200, 1_000, 10_000)
 LONG_CHARS = 300
+MOST_TOOLS, BEST = 128, 8
 _FORMS_OF = ("shape.", "attached.")
 ROUNDS, BEST_OF = 200, 5
 
@@ -134,7 +139,7 @@ def tool_names() -> list[str]:
     return [tool["name"] for tool in listed["tools"]]
 
 
-def by_preflight(tools: Sequence[str], config: PreflightConfig) -> Callable[[str], Answer]:
+def by_preflight(tools: Sequence[str], config: PreflightRules) -> Callable[[str], Answer]:
     """Preflight as it is served."""
 
     def answer(text: str) -> Answer:
@@ -200,7 +205,7 @@ def left_out(asked: Sequence[Asked], tools: Sequence[str]) -> list[dict[str, Any
         answers = {one.text: _unseen(found, speakers, source, tools) for one, found in own}
         messages = [one for one, _ in own]
         unseen = grade(messages, answers.__getitem__, tools)
-        seen = grade(messages, by_preflight(tools, PreflightConfig()), tools)
+        seen = grade(messages, by_preflight(tools, PreflightRules()), tools)
         rows.append(
             {
                 "left out": source,
@@ -234,9 +239,42 @@ def _unseen(
         if known and not sign.startswith("both."):
             bare[sign] = known
     evidence = read_evidence(combined(replace(signs, found=bare)))
-    found = decide(evidence, previous=None, tools=tools, pinned=(), config=PreflightConfig())
+    found = decide(evidence, previous=None, tools=tools, pinned=(), config=PreflightRules())
     kept = None if found.tool_allowlist is None else frozenset(found.tool_allowlist)
     return frozenset(map(str, found.categories)), kept
+
+
+def unknown_tools(name: str, beside: Sequence[str] = ()) -> dict[str, Any]:
+    """Judge preflight on a catalog of tools that no category knows, alone or beside known tools.
+
+    A request is harmed where a tool that it needs is left out and would have been among the first that a
+    provider takes. Saved is the share of those tools that are left out.
+    """
+    shelf = read_shelf(name)
+    every = [entry.entry_id for entry in shelf.catalog.entries]
+    called = dict(zip(every, shelf.names, strict=True))
+    known = PreflightRules().known_tools
+    harm, saving, is_narrowed = [], [], []
+    for request in shelf.requests:
+        ranking = rank(shelf.index, request.text)
+        first = [entry.entry_id for entry in ranking.entries[:MOST_TOOLS]]
+        number = count_near(ranking)
+        near = None if number is None else tuple(first[:number])
+        best = tuple(
+            entry.entry_id
+            for entry in ranking.entries[:BEST]
+            if entry.score > 0 and entry.entry_id not in known
+        )
+        found = classify(request.text, tools=[*every, *beside], pinned=best)
+        matched = MatchedTools(best, near, tuple(first[:FIRST]))
+        found = by_words(found, [*every, *beside], matched, pinned=best, known=known)
+        kept = set(first).intersection(first if found.tool_allowlist is None else found.tool_allowlist)
+        served, left = {called[each] for each in first}, {called[each] for each in kept}
+        harm.append(request.tools <= served and not request.tools <= left)
+        saving.append(1 - len(kept) / len(first))
+        is_narrowed.append(found.tool_allowlist is not None)
+    shares = {"narrowed": fmean(is_narrowed), "harm": fmean(harm), "saving": fmean(saving)}
+    return {"data": name, "beside": " ".join(beside), "tools": len(every), "requests": len(harm), **shares}
 
 
 def timings(tools: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
@@ -297,7 +335,7 @@ def main() -> None:
     """Print the tables and keep the numbers."""
     tools, asked = tool_names(), labelled()
     halves = [[one for one in asked if one.half == half] for half in (0, 1)]
-    ours = by_preflight(tools, PreflightConfig())
+    ours = by_preflight(tools, PreflightRules())
     quality = {
         "table": grade(asked, by_table, tools),
         "ours": grade(asked, ours, tools),
@@ -309,10 +347,12 @@ def main() -> None:
     print_quality(quality)
     unseen = left_out(asked, tools)
     print_rows("Harm and saving of each source, by words that other sources speak for", unseen)
+    unknown = [unknown_tools(name, beside) for name in SHELVES for beside in ((), ("read", "exec"))]
+    print_rows(f"Catalogs of unknown tools, beside the first {MOST_TOOLS} by rank", unknown)
     curve = []
     for least in CONFIDENCES:
         graded = [
-            grade(half, by_preflight(tools, PreflightConfig(min_confidence=least)), tools) for half in halves
+            grade(half, by_preflight(tools, PreflightRules(min_confidence=least)), tools) for half in halves
         ]
         curve.append(
             {"min_confidence": least}
@@ -321,7 +361,10 @@ def main() -> None:
     print_rows("Harm and saving, by half, as preflight gets more careful", curve)
     spent = timings(tools, [one.text for one in asked])
     print_rows("One classification", spent)
-    save("preflight", {"quality": quality, "left_out": unseen, "curve": curve, "timings": spent})
+    save(
+        "preflight",
+        {"quality": quality, "left_out": unseen, "unknown": unknown, "curve": curve, "timings": spent},
+    )
 
 
 if __name__ == "__main__":

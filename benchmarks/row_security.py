@@ -19,9 +19,9 @@ from rich.table import Table
 
 from afterturn.operating import transaction_at
 from afterturn.stack.request import Addresses
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
-from benchmarks.context_read import seed, server_ms
+from benchmarks.context_read.plain import seed, server_ms
 from benchmarks.report import save
 from models.tenants.tenant import create_key, ensure_tenant
 
@@ -61,7 +61,7 @@ def open_side(wall: str) -> Iterator[Side]:
     """A stack with the wall on or off, and its tenants."""
     os.environ["AFTERTURN_ROW_SECURITY"] = wall
     with ExitStack() as held:
-        at = held.enter_context(Stack(roles=(*SERVERS, Role.API))).at
+        at = held.enter_context(Stack(roles=(*SERVERS, StackRole.API))).at
         made = [_tenant(at, name) for name in ("first", "second")]
         clients = [held.enter_context(_client(at, key)) for _, key in made]
         with psycopg.connect(at.database_url, autocommit=True) as database:

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from api.context.recall import limits_of
 from benchmarks.extractive_summaries import read_conversations, to_messages
 from benchmarks.report import save
 from benchmarks.selecting import select_recall
+from context.artifact_plans.question import only_agrees, recall_question
 from context.conversation.transcript import participants, render_transcript
 from context.conversation.turns import split_turns
-from context.preflight.by_category import FULL_MEMORY
 from context.preflight.classify import classify, is_follow_up
 from context.preflight.types import Category, MemoryParams, Previous
 from context.recall.passages import make_passages
@@ -25,6 +26,7 @@ from context.shadow.verdict import wilson
 from context.summary.extractive.summarize import summarize
 from context.summary.prompt import SummaryInput
 from context.text.language import main_language
+from context.tokens.budget import choose_budget
 from context.tokens.text import count_text
 from context.types import Message, Role
 from context.window.summary_block import render_summary
@@ -34,6 +36,7 @@ from tests.data import DATA
 SETS = {"tau_airline": 1_500, "pi_sessions": 20_000}
 """Per set: the fewest raw tokens of a history that is summarized."""
 
+WINDOW_TOKENS = 32_000
 MOST_CONVERSATIONS = 150
 MOST_ASKED = 4
 """How many of the newest user messages preflight looks at for the task that is under way."""
@@ -135,16 +138,14 @@ def recall(covered: Sequence[Message], question: str, memory: MemoryParams) -> l
     Args:
         covered: The messages that a summary stands for.
         question: The words of the request.
-        memory: What preflight says; the settings hold for what it calls full.
+        memory: What preflight says; the limits are those of a request.
     """
+    limits = limits_of(recall_settings(), memory, choose_budget(WINDOW_TOKENS, None))
+    if limits.is_skipped or only_agrees(question):
+        return []
     passages = make_passages(render_transcript(covered), turn_of=lambda seq: seq, count=count_text)
-    settings = recall_settings()
     blocks = select_recall(
-        question,
-        passages,
-        max_tokens=settings.recall_max_tokens * memory.max_tokens // FULL_MEMORY.max_tokens,
-        max_facts=settings.recall_max_facts * memory.max_facts // FULL_MEMORY.max_facts,
-        count=count_text,
+        question, passages, max_tokens=limits.tokens, max_facts=limits.facts, count=count_text
     )
     return [block.text for block in blocks]
 
@@ -179,8 +180,8 @@ def _read(totals: Totals, history: Sequence[Message], turn: Sequence[Message]) -
     start = cut(history)
     notes = summary_of(history[:start])
     tail = history[start:]
-    question = find_question(turn[:1])
-    recalled = recall(history[:start], question, memory_of(history, question))
+    question = recall_question(turn[:1], history)
+    recalled = recall(history[:start], question, memory_of(history, find_question(turn[:1])))
     size = count_text(notes) + sum(message.tokens for message in tail)
     large = size + sum(map(count_text, recalled))
     totals.reads += 1

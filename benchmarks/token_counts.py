@@ -63,7 +63,7 @@ class Sample:
         return self.bound < self.reported
 
 
-@dataclass
+@dataclass(frozen=True)
 class Part:
     """What is needed to count one record: its size and what goes with it."""
 

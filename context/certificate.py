@@ -8,8 +8,8 @@ class Block:
     """One part of a window.
 
     Attributes:
-        source: overhead (added by the model to every request), system_prompt, tools, summary, recall,
-            artifact, history or new.
+        source: overhead (added by the model to every request), system_prompt, tools, compaction (the
+            provider's), summary, recall, artifact, history or new.
         tokens: Upper bound in the model's tokens.
         origin: The origin, such as `messages 41-60`.
         trust: instructions (the platform's), conversation (the speakers'), notes (derived) or untrusted

@@ -44,6 +44,8 @@ class Message:
         tokens_wide: The cost in the second count, a closer bound for other families' models.
         model: The model that answered in the turn; None if unknown.
         day: The day on which the turn ended, in UTC; None if unknown.
+        compaction: The places of the provider's compacted window, if the message holds the provider's
+            compaction: earlier messages that the provider kept, and 0 for the message itself; else empty.
     """
 
     seq: int
@@ -57,6 +59,7 @@ class Message:
     tokens_wide: int | None = None
     model: str | None = None
     day: date | None = None
+    compaction: tuple[int, ...] = ()
 
     @cached_property
     def body(self) -> JsonObject:

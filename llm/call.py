@@ -12,7 +12,7 @@ import httpx
 
 from context.text.sanitize import clean_text
 from llm.failures import Cause, LlmFailure, failure_of
-from llm.litellm_client import Wire, load, use_wire
+from llm.litellm_client import WireState, load, use_wire
 from llm.requests import CompletionRequest, Usage
 from llm.settings import LlmSettings
 
@@ -67,7 +67,7 @@ def ask(request: CompletionRequest, settings: LlmSettings, *, deadline_s: float)
     """
     litellm = load()
     most_bytes = LEAST_LIMIT_BYTES + MOST_BYTES_PER_TOKEN * request.max_output_tokens
-    wire = Wire(time.monotonic() + deadline_s, settings.llm_connect_timeout_s, most_bytes)
+    wire = WireState(time.monotonic() + deadline_s, settings.llm_connect_timeout_s, most_bytes)
 
     def work() -> Any:
         use_wire(wire)
@@ -121,7 +121,7 @@ def run_with_deadline(work: Callable[[], object], deadline_s: float) -> Ended | 
 
 
 def _arguments(
-    litellm: ModuleType, request: CompletionRequest, settings: LlmSettings, wire: Wire
+    litellm: ModuleType, request: CompletionRequest, settings: LlmSettings, wire: WireState
 ) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "model": request.model,

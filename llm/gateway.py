@@ -1,7 +1,6 @@
 """The only way to models: reserve, ask once, settle. No retry here, and no open transaction during a call."""
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -18,13 +17,14 @@ from llm import builtin
 from llm import litellm_client as door
 from llm.accounting import count_call, count_denial, find_price, judged_by
 from llm.call import RawReply, ask
-from llm.call_span import traced
 from llm.chain import first_answer
 from llm.failures import Cause, LlmFailure
 from llm.pricing import FREE, Price, billed_usd, cost_usd
 from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
+from llm.traced import traced
 from models.database import Transaction, database_now, transaction
+from models.ledger.by_day import failures_in_a_row
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import BudgetDeniedError, Caps, budget_settings
 from models.providers.circuit_breaker import BreakerRules, admit, note_failure, note_success
@@ -73,7 +73,6 @@ class Gateway:
         self._caps = caps
         self._transaction = open_transaction
         self._now = now
-        self._timeouts: Counter[str] = Counter()  # of each model, in a row, as this process saw them
         self._rules = BreakerRules(
             failures=settings.llm_breaker_failures,
             open_s=settings.llm_breaker_open_s,
@@ -113,9 +112,12 @@ class Gateway:
         return traced(request, lambda: self._asked(request, deadline_s))
 
     def _deadline_s(self, request: CompletionRequest) -> float:
-        return self._settings.deadline_s(
-            request.input_tokens, request.max_output_tokens, timeouts=self._timeouts[request.model]
-        )
+        """Return the deadline of a call, longer after timeouts in any process: the ledger remembers."""
+        with self._transaction() as db:
+            timeouts = failures_in_a_row(
+                db, request.tenant_id, request.model, request.work_id, Cause.TIMEOUT, now=self._now(db)
+            )
+        return self._settings.deadline_s(request.input_tokens, request.max_output_tokens, timeouts=timeouts)
 
     def _asked(self, request: CompletionRequest, deadline_s: float) -> CompletionReply:
         attempt = self._reserve(request, deadline_s)
@@ -129,8 +131,6 @@ class Gateway:
             self._settle(attempt, None, LlmFailure(Cause.INTERRUPTED))
             raise
         price_usd = self._settle(attempt, raw, failure)
-        is_late = failure is not None and failure.cause is Cause.TIMEOUT
-        self._timeouts[request.model] = self._timeouts[request.model] + 1 if is_late else 0
         if failure is not None or raw is None:
             failure = failure or LlmFailure(Cause.NO_CONTENT)
             failure.model = request.model

@@ -22,7 +22,7 @@ _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 
 
 @dataclass
-class Wire:
+class WireState:
     """Network limits of a call, and the observed answer.
 
     Attributes:
@@ -46,13 +46,13 @@ class Wire:
 
 
 class _Active(threading.local):
-    wire: Wire | None = None
+    wire: WireState | None = None
 
 
 _active = _Active()
 
 
-def use_wire(wire: Wire) -> None:
+def use_wire(wire: WireState) -> None:
     """Bind the network limits of this thread's call; every call has a separate thread."""
     _active.wire = wire
 
@@ -64,7 +64,7 @@ _MOST_PACKED = 64
 class _BoundedStream(httpx.SyncByteStream):
     """A response body that stops at the deadline, even in a slow and steady drip, and at the size limit."""
 
-    def __init__(self, body: httpx.SyncByteStream, wire: Wire, most_bytes: int) -> None:
+    def __init__(self, body: httpx.SyncByteStream, wire: WireState, most_bytes: int) -> None:
         self._body = body
         self._wire = wire
         self._most_bytes = most_bytes

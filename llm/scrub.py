@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from context.languages import STOP_WORDS
 from context.precompute.prompt import ArtifactInput, artifact_messages
 from context.summary.prompt import SummaryInput, summary_messages
-from context.text.stopwords import STOP_WORDS
 
 _LINES = (
     "about above access account again allowed already and any api are argument array assistant attempt",

@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import Annotated, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from context.providers.profile_types import MOST_USD
 from models.ledger.caps import Caps
+from models.settings import Settings
 
 EXTRACTIVE = "extractive"
 """The built-in deterministic model: no key, no network, no price."""
@@ -53,17 +54,11 @@ class Rates(BaseModel):
     )
 
 
-class LlmSettings(BaseSettings):
+class LlmSettings(Settings):
     """The gateway's settings; read once from the environment, `AFTERTURN_*` unless said otherwise."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_",
-        hide_input_in_errors=True,
-        frozen=True,
-        extra="ignore",
-        env_ignore_empty=True,
-        populate_by_name=True,
-    )
+    model_config = SettingsConfigDict(env_ignore_empty=True, populate_by_name=True)
+    libraries_read = PROVIDER_KEYS
 
     context_planner_model: str = Field(
         "",
@@ -79,6 +74,11 @@ class LlmSettings(BaseSettings):
         128_000, ge=1_000, description="Context window of the summarizer, in tokens."
     )
     summarizer_max_output_tokens: int = Field(4_000, ge=64, description="Most output tokens of one summary.")
+    summarizer_slow_s: float = Field(
+        300,
+        gt=0,
+        description="Deadline of a summary from which a full window gets the built-in summary meanwhile.",
+    )
     planner_window_tokens: int = Field(
         128_000, ge=1_000, description="Context window of the planner, in tokens."
     )
@@ -191,6 +191,15 @@ class LlmSettings(BaseSettings):
         grown: float = (self.llm_deadline_base_s + reads_s + writes_s) * 2 ** min(timeouts, 10)
         return min(grown, self.llm_deadline_max_s)
 
+    def is_slow(self, input_tokens: int) -> bool:
+        """Tell whether a summary may take so long that a full window must not wait.
+
+        Args:
+            input_tokens: Tokens read by the summarizer.
+        """
+        written = min(self.summarizer_max_output_tokens, input_tokens)
+        return self.deadline_s(input_tokens, written) >= self.summarizer_slow_s
+
     def check_below(self, **limits_s: float) -> None:
         """Refuse settings with a limit that could end before a waiting call.
 
@@ -234,7 +243,5 @@ def has_provider_key(environment: Mapping[str, str]) -> bool:
     return any(environment.get(name, "").strip() for name in PROVIDER_KEYS)
 
 
-@lru_cache
-def llm_settings() -> LlmSettings:
-    """Read the settings once; later changes are not seen."""
-    return LlmSettings()
+llm_settings = lru_cache(LlmSettings)
+"""Read the settings once; later changes have no effect."""

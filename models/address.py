@@ -2,6 +2,7 @@
 
 import re
 from typing import Annotated
+from urllib.parse import quote
 
 from pydantic import AfterValidator
 
@@ -29,6 +30,28 @@ def check_address(address: str) -> str:
                 "%25 for a percent sign"
             )
     return address
+
+
+_LOGIN = re.compile(r"(?P<scheme>[a-zA-Z][\w+.-]*://)(?:(?P<user>[^@:/?#]*)(?P<password>:[^@/?#]*)?@)?")
+
+
+def with_password(address: str, password: str) -> str:
+    """Write a password into each address of a list that has none.
+
+    Args:
+        address: Checked addresses, separated by semicolons.
+        password: The password as it is, without escapes; empty for none.
+    """
+    if not password or not address:
+        return address
+    return ";".join(_insert(one, quote(password, safe="")) for one in address.split(";"))
+
+
+def _insert(address: str, password: str) -> str:
+    found = _LOGIN.match(address)
+    if found is None or found["password"]:
+        return address
+    return f"{found['scheme']}{found['user'] or ''}:{password}@{address[found.end() :]}"
 
 
 Address = Annotated[str, AfterValidator(check_address)]

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
-from sqlalchemy import DateTime, ForeignKey, MetaData, Text, func
+from sqlalchemy import Connection, DateTime, ForeignKey, MetaData, Text, event, func, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
@@ -40,3 +40,16 @@ class Base(DeclarativeBase):
         dict[str, Any]: JSONB,
         datetime: DateTime(timezone=True),
     }
+
+
+SESSION_KEY = ["session.tenant_id", "session.session_id"]
+"""Columns named by the foreign keys of a session's rows."""
+
+
+def run_after_create(*statements: str) -> None:
+    """Run statements after the tables are created: functions and triggers."""
+
+    @event.listens_for(Base.metadata, "after_create")
+    def run(_: Any, connection: Connection, **_more: Any) -> None:
+        for statement in statements:
+            connection.execute(text(statement))

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeAlias
@@ -154,14 +155,33 @@ def _reading_engine(_pid: int, database_url: str, role: str) -> Engine:
 def read_transaction() -> Iterator[Transaction]:
     """Read without a transaction: each statement sees the data committed at its start.
 
-    Reads use a separate pool: switching a connection at every read would double the cost.
+    Reads use a separate pool: switching a connection at every read would double the cost. Inside
+    `one_reading_connection` all of them share its connection.
     """
+    shared = _shared.get()
+    if shared is not None and not shared.invalidated:
+        yield shared
+        return
     tenant_id = present_tenant()
     pool = _reading_engine(os.getpid(), database_settings().database_url, role_for(tenant_id))
     with pool.connect() as connection:
         if tenant_id is not None:
             name_on_connection(connection, tenant_id)
         yield connection
+
+
+_shared: ContextVar[Transaction | None] = ContextVar("shared_reading_connection", default=None)
+
+
+@contextmanager
+def one_reading_connection() -> Iterator[None]:
+    """Let the reads of the block share one connection of one tenant; for blocks that wait for nobody."""
+    with read_transaction() as db:
+        token = _shared.set(db)
+        try:
+            yield
+        finally:
+            _shared.reset(token)
 
 
 @cache

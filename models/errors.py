@@ -52,6 +52,7 @@ _BY_STATE: Mapping[str, Trouble] = {
     "23503": Trouble.GONE,
     "0A000": Trouble.UNFIT,  # a plan that was kept from before a migration
     "26000": Trouble.UNFIT,  # the same, of a pooler that changed the server's session
+    "42P05": Trouble.UNFIT,  # its twin: the plan's name was taken on another connection to the server
     "28": Trouble.UNFIT,
     "3D000": Trouble.UNFIT,
     "3F000": Trouble.UNFIT,

@@ -3,14 +3,21 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import structlog
+
 from models.artifacts.settings import artifact_settings
 from models.catalogs.settings import catalog_settings
+from models.conversations.served_window_settings import served_window_settings
 from models.conversations.summary_settings import compression_settings
 from models.database_settings import database_settings
 from models.encryption.settings import text_settings
 from models.preflight.settings import preflight_settings
 from models.recall.settings import recall_settings
+from models.release import RELEASE
+from models.settings import changed_settings
 from models.shadow.settings import shadow_settings
+
+log = structlog.get_logger()
 
 
 def require_settings() -> None:
@@ -22,6 +29,7 @@ def require_settings() -> None:
     reads = (
         database_settings,
         compression_settings,
+        served_window_settings,
         recall_settings,
         artifact_settings,
         catalog_settings,
@@ -31,6 +39,15 @@ def require_settings() -> None:
     )
     for read in reads:
         read()
+
+
+def tell_start(role: str) -> None:
+    """Log the start of a process: its role, release, and settings other than the defaults, secrets masked.
+
+    Args:
+        role: The process's purpose, such as `api`.
+    """
+    log.info("process_started", release=RELEASE, role=role, settings=changed_settings())
 
 
 @contextmanager

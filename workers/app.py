@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 from billiard import pool
+from billiard.common import terminate_handler_fired
 from celery import Celery
 from celery.signals import (
     after_task_publish,
@@ -27,13 +28,15 @@ from kombu.transport import virtual
 from kombu.transport.redis import Channel, QoS
 
 from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
+from models.database_settings import database_settings
+from models.due_work.kinds import WorkQueue
 from models.ledger.caps import budget_settings
-from models.process_start import or_exit, require_settings
+from models.process_start import or_exit, require_settings, tell_start
 from models.telemetry.logging import configure_logging
 from models.telemetry.tracing import close_traces, name_process
-from workers.queues import QUEUES
+from workers.places import end_places
 from workers.settings import worker_settings
-from workers.telemetry import PoolSign, flusher, settings_in_use, show_life
+from workers.telemetry import PoolSign, flusher, settings_in_use, show_life, show_loop
 from workers.tick import SCHEDULE
 
 # A bell whose connection broke is not put back into its queue: the dispatcher rings again. Kombu would
@@ -155,8 +158,8 @@ app.conf.update(
     # Our lines are JSON already; Celery would wrap them in lines of its own.
     worker_hijack_root_logger=False,
     worker_redirect_stdouts=False,
-    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
-    task_default_queue="maintenance",
+    task_queues=[Queue(one.value, Exchange(one.value), routing_key=one.value) for one in WorkQueue],
+    task_default_queue=WorkQueue.MAINTENANCE.value,
     task_create_missing_queues=False,
     beat_schedule=SCHEDULE,
     # Beat looks up often enough that a tick is never late by more than this.
@@ -181,6 +184,13 @@ def _require_settings() -> LlmSettings:
 setup_logging.connect(configure_logging)
 
 
+POOL_OF_A_WORKER = {
+    "AFTERTURN_POOL_SIZE": "4",
+    "AFTERTURN_POOL_OVERFLOW": "4",
+    "AFTERTURN_POOL_TIMEOUT_S": "60",
+}
+"""Connections of a process of the pool: its many pieces wait for models, and take turns at the database."""
+
 node: list[str] = []
 """Name of this worker, as shown by Flower."""
 
@@ -194,6 +204,7 @@ def _prepare_parent(sender: str = "", **_: Any) -> None:
     node[:] = [sender]
     llm = _require_settings()
     configure_logging()
+    tell_start("worker")
     if {llm.summarizer_model, llm.context_planner_model} != {EXTRACTIVE}:
         preload()
     count_text("warm")
@@ -205,6 +216,9 @@ def _prepare_parent(sender: str = "", **_: Any) -> None:
 def _prepare_child(**_: Any) -> None:
     """Configure logging, tracing and counts of a child; connections are per process by construction."""
     os.environ.setdefault("AFTERTURN_PROCESS", "worker-child")
+    for name, value in POOL_OF_A_WORKER.items():
+        os.environ.setdefault(name, value)
+    database_settings.cache_clear()
     configure_logging()
     name_process("worker")
     flusher()
@@ -212,7 +226,12 @@ def _prepare_child(**_: Any) -> None:
 
 @worker_process_shutdown.connect
 def _end_child(**_: Any) -> None:
-    """Flush the counts of the last seconds and close the traces."""
+    """Wait for the pieces in threads, flush the counts of the last seconds and close the traces.
+
+    A process that is ended by a signal waits no longer than a piece of the main thread would get.
+    """
+    ended = terminate_handler_fired()
+    end_places(app.conf.worker_soft_shutdown_timeout if ended else settings.task_hard_limit_s)
     flusher().stop()
     close_traces()
 
@@ -254,10 +273,13 @@ def _pool_lives(**_: Any) -> None:
 @beat_init.connect
 def _beat_lives(**_: Any) -> None:
     configure_logging()
+    tell_start("beat")
+    show_loop()
     show_life("beat")
     after_task_publish.connect(_beat_still_lives, weak=False)
 
 
 def _beat_still_lives(**_: Any) -> None:
     """Show a heartbeat of beat after a sent tick; a mere process is no sign of work."""
+    show_loop()
     show_life("beat")

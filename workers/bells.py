@@ -10,7 +10,7 @@ from kombu import Queue
 from kombu.exceptions import ChannelError, OperationalError
 
 from models.due_work.fair_claim import Due
-from workers.queues import ISOLATION, QUEUES, ROUTES
+from models.due_work.kinds import WorkQueue
 from workers.tick import RUNG_AT, TaskName
 
 MOST_WAITING = 100
@@ -79,7 +79,7 @@ def due_by_queue(due: Due) -> Mapping[str, int]:
     """Sum the due pieces for each queue with due work."""
     sums: dict[str, int] = {}
     for group, pieces in due.pieces.items():
-        queue = ROUTES[group.kind][1] if group.kind else ISOLATION
+        queue = group.kind.queue if group.kind else WorkQueue.ISOLATION
         sums[queue] = sums.get(queue, 0) + pieces
     return sums
 
@@ -105,7 +105,7 @@ def ring_for(due: Due, bells: Bells, *, most: int) -> Mapping[str, int]:
 
 def keep_short(bells: Bells) -> Mapping[str, int]:
     """Empty every queue with too many messages. Returns the number of messages found in each queue."""
-    held = {queue: bells.waiting(queue) for queue in QUEUES}
+    held = {queue.value: bells.waiting(queue) for queue in WorkQueue}
     for queue, waiting in held.items():
         if waiting > MOST_WAITING:
             bells.clear(queue)

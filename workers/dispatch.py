@@ -17,13 +17,13 @@ from models.due_work.fair_claim import look
 from models.due_work.heartbeat import QUEUES_HELD
 from models.due_work.queue import WAKE_CHANNEL, WorkKind
 from models.due_work.waiting import release_parked
-from models.process_start import or_exit, require_settings
+from models.process_start import or_exit, require_settings, tell_start
 from models.telemetry.logging import configure_logging
 from models.telemetry.tracing import close_traces, name_process
 from workers.app import app
 from workers.bells import Bells, keep_short, ring_for
 from workers.settings import WorkerSettings, worker_settings
-from workers.telemetry import show_life
+from workers.telemetry import show_life, show_loop
 
 log = structlog.get_logger()
 
@@ -89,6 +89,7 @@ def run(is_over: Callable[[], bool], settings: WorkerSettings) -> None:
     next_beat = next_look = 0.0
     held: dict[str, int] = {}
     while not is_over():
+        show_loop()
         try:
             if time.monotonic() >= next_beat:
                 show_life("dispatcher", {QUEUES_HELD: held})
@@ -115,6 +116,7 @@ def main() -> None:
         require_settings()
         settings = worker_settings()
         llm_settings()
+    tell_start("dispatcher")
     # No lock: a handler runs between any two lines of ours, also where an event's own lock is held.
     asked: list[int] = []
 

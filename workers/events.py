@@ -25,7 +25,7 @@ PAUSE_S = 20.0
 CLOSE_S = 1.0
 
 
-class Sender(Protocol):
+class EventSender(Protocol):
     """A connection for events."""
 
     def send(self, type: str, **fields: Any) -> object:  # noqa: A002 (Celery's own name)
@@ -33,7 +33,7 @@ class Sender(Protocol):
 
 
 @dataclass(frozen=True)
-class Piece:
+class WorkPiece:
     """A piece of work as shown by Flower.
 
     Attributes:
@@ -50,7 +50,7 @@ class Piece:
 class PieceEvents:
     """Sends events of pieces of work in order, as far as the broker takes events."""
 
-    def __init__(self, connect: Callable[[], Sender]) -> None:
+    def __init__(self, connect: Callable[[], EventSender]) -> None:
         """Start at the first event.
 
         Args:
@@ -59,16 +59,17 @@ class PieceEvents:
         self._connect = connect
         self._untold: queue.Queue[tuple[str, dict[str, Any]] | None] = queue.Queue(MOST_UNTOLD)
         self._thread = threading.Thread(target=self._run, name="piece-events", daemon=True)
+        self._starts = threading.Lock()
         self._is_running = False
 
-    def begin(self, piece: Piece) -> None:
+    def begin(self, piece: WorkPiece) -> None:
         """Send the start of a piece."""
         named = {"name": piece.name, "args": f"({piece.work_id},)", "kwargs": "{}", "retries": 0}
         tree = {"root_id": piece.uuid, "parent_id": None, "eta": None, "expires": None}
         self._tell("task-received", piece, **named, **tree)
         self._tell("task-started", piece)
 
-    def end(self, piece: Piece, outcome: str, *, took_s: float, failed: bool) -> None:
+    def end(self, piece: WorkPiece, outcome: str, *, took_s: float, failed: bool) -> None:
         """Send the end of a piece."""
         if failed:
             self._tell("task-failed", piece, exception=outcome, traceback="")
@@ -84,17 +85,18 @@ class PieceEvents:
                 return
             self._thread.join(CLOSE_S)
 
-    def _tell(self, what: str, piece: Piece, **fields: Any) -> None:
-        if not self._is_running:
-            self._is_running = True
-            self._thread.start()
+    def _tell(self, what: str, piece: WorkPiece, **fields: Any) -> None:
+        with self._starts:
+            if not self._is_running:
+                self._is_running = True
+                self._thread.start()
         try:
             self._untold.put_nowait((what, {"uuid": piece.uuid, "timestamp": time.time(), **fields}))
         except queue.Full:
             return
 
     def _run(self) -> None:
-        sender: Sender | None = None
+        sender: EventSender | None = None
         silent_until = 0.0
         while (event := self._untold.get()) is not None:
             if time.monotonic() < silent_until:
@@ -109,10 +111,10 @@ class PieceEvents:
 
 
 @cache
-def _events_of(_pid: int, connect: Callable[[], Sender]) -> PieceEvents:
+def _events_of(_pid: int, connect: Callable[[], EventSender]) -> PieceEvents:
     return PieceEvents(connect)
 
 
-def piece_events(connect: Callable[[], Sender]) -> PieceEvents:
+def piece_events(connect: Callable[[], EventSender]) -> PieceEvents:
     """Return the events of this process; a forked child has separate events."""
     return _events_of(os.getpid(), connect)

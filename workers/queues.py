@@ -1,27 +1,12 @@
-"""Queue and shown name of each kind of work."""
+"""Work of a worker by the served queues."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models.due_work.queue import WorkKind
-from workers.tick import TaskName
+from models.due_work.kinds import WorkKind, WorkQueue
 
-ROUTES = {
-    WorkKind.SUMMARIZE: (TaskName.SUMMARIZE, "summaries"),
-    WorkKind.RECALL: (TaskName.INDEX_RECALL, "maintenance"),
-    WorkKind.SWEEP: (TaskName.SWEEP, "maintenance"),
-    WorkKind.LEARN: (TaskName.LEARN, "learning"),
-    WorkKind.PLAN: (TaskName.PLAN, "plans"),
-    WorkKind.ARTIFACT: (TaskName.READ_ARTIFACT, "artifacts"),
-    WorkKind.CONTEXT_PLAN: (TaskName.PLAN_CONTEXT, "plans"),
-    WorkKind.RELABEL: (TaskName.RELABEL, "plans"),
-    WorkKind.SHADOW: (TaskName.JUDGE_SHADOWS, "maintenance"),
-}
-
-ISOLATION = "isolation"
-"""Queue for work of every kind that has killed a worker, and for work with an expired lease."""
-
-QUEUES = ("summaries", "artifacts", "plans", "learning", "maintenance", ISOLATION)
+WAITING_QUEUES = frozenset({WorkQueue.SUMMARIES, WorkQueue.ARTIFACTS, WorkQueue.PLANS})
+"""Queues of work that mostly waits for a model: a process does many pieces of it at once."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +16,19 @@ class Served:
     Attributes:
         kinds: Kinds of work of the queues.
         isolated: True to take also work with a killed worker.
+        only_waits: True when every queue holds work that mostly waits for a model.
     """
 
     kinds: tuple[WorkKind, ...]
     isolated: bool
+    only_waits: bool
 
 
 def served_by(queues: Iterable[str]) -> Served:
     """Return the work of some queues."""
     named = frozenset(queues)
     return Served(
-        tuple(kind for kind, (_, queue) in ROUTES.items() if queue in named), isolated=ISOLATION in named
+        tuple(kind for kind in WorkKind if kind.queue in named),
+        isolated=WorkQueue.ISOLATION in named,
+        only_waits=named <= WAITING_QUEUES,
     )

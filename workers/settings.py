@@ -1,21 +1,23 @@
 """Settings of the background processes: leases, bells, retries, and the broker."""
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
-from models.address import Address
+from models.address import Address, with_password
+from models.settings import Settings
 
 
-class WorkerSettings(BaseSettings):
+class WorkerSettings(Settings):
     """Settings read once from `AFTERTURN_*`; conflicting pairs are refused."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
+    libraries_read = ("FLOWER_BASIC_AUTH",)
 
+    broker_password: SecretStr = Field(
+        SecretStr(""), description="Password for an address of the broker without one."
+    )
     broker_url: Address = Field(
         "redis://127.0.0.1:6379/0", description="Redis or Valkey for wake-up messages (bells)."
     )
@@ -32,6 +34,13 @@ class WorkerSettings(BaseSettings):
         100, ge=1, description="Pieces of work after which a worker listens for bells again."
     )
     drain_s: float = Field(10, gt=0, description="Seconds after which a worker listens for bells again.")
+    pieces_at_once: int = Field(
+        50,
+        ge=1,
+        le=1_000,
+        description="Most pieces of work at once in a process of a worker that serves no queue but "
+        "summaries, artifacts and plans; one in every other process, and with built-in models alone.",
+    )
     tenant_shares: dict[str, Annotated[int, Field(ge=1, le=1_000)]] = Field(
         {}, description="Pieces of background work per tenant and round, as JSON by tenant name; default one."
     )
@@ -67,7 +76,16 @@ class WorkerSettings(BaseSettings):
     )
     model_look_s: float = Field(5, gt=0, description="Seconds between checks of work waiting for a model.")
     plan_wait_s: float = Field(900, gt=0, description="Seconds after which an unmade plan is given up.")
+    alive_file: Path | None = Field(
+        None,
+        description="File whose time a background process' loop renews, for a health check; default none.",
+    )
     tick_s: float = Field(20, gt=0, description="Seconds between ticks of the scheduler.")
+
+    @field_validator("broker_url")
+    @classmethod
+    def _log_in(cls, address: str, info: ValidationInfo) -> str:
+        return with_password(address, info.data["broker_password"].get_secret_value())
 
     @model_validator(mode="after")
     def _pairs_agree(self) -> Self:
@@ -81,12 +99,8 @@ class WorkerSettings(BaseSettings):
         return self
 
 
-class PrecomputeSettings(BaseSettings):
+class PrecomputeSettings(Settings):
     """Amount of precomputed artifact summaries; read once from `AFTERTURN_*`."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
 
     artifact_focuses: int = Field(4, ge=1, le=20, description="Most focuses predicted per artifact.")
     artifact_wishes: int = Field(8, ge=1, le=100, description="Most artifact summaries made in one run.")
@@ -107,13 +121,9 @@ class PrecomputeSettings(BaseSettings):
         return self
 
 
-@lru_cache
-def precompute_settings() -> PrecomputeSettings:
-    """Read the settings once; later changes are not seen."""
-    return PrecomputeSettings()
+precompute_settings = lru_cache(PrecomputeSettings)
+"""Read the settings once; later changes have no effect."""
 
 
-@lru_cache
-def worker_settings() -> WorkerSettings:
-    """Read the settings once; later changes are not seen."""
-    return WorkerSettings()
+worker_settings = lru_cache(WorkerSettings)
+"""Read the settings once; later changes have no effect."""

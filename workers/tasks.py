@@ -1,9 +1,13 @@
 """The Celery tasks: a bell in, due work done, a word for the log out."""
 
+import math
+import os
+import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 
 import structlog
 from celery import current_task
@@ -13,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from context.summary.gate import GateSettings
 from llm.gateway import complete
-from llm.settings import llm_settings
+from llm.settings import EXTRACTIVE, llm_settings
 from models.artifacts.settings import artifact_settings
 from models.conversations.summary_settings import compression_settings
 from models.database import database_now, read_transaction, transaction
@@ -29,8 +33,8 @@ from models.shadow.settings import shadow_settings
 from models.tenants.tenant import ensure_tenant
 from workers.app import app, asked_to_stop, node, recycled
 from workers.bells import Bells
-from workers.drain import Ear, drain
-from workers.events import Piece, Sender, piece_events
+from workers.drain import Drained, Ear, drain
+from workers.events import EventSender, WorkPiece, piece_events
 from workers.jobs.artifact_plan import plan_contexts
 from workers.jobs.learn.night import ask_for_the_night, learn
 from workers.jobs.lifecycle import Handler, do_work, rules_of
@@ -41,13 +45,18 @@ from workers.jobs.shadow import judge_shadows
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, CAPS, sweep
 from workers.jobs.tool_plan import make_plan
+from workers.jobs.wake import key_passages, wake_sessions
 from workers.limits import time_limits
-from workers.queues import ROUTES, served_by
+from workers.places import Places, WakeNext, is_closed, open_places
+from workers.queues import Served, served_by
 from workers.settings import WorkerSettings, precompute_settings, worker_settings
 from workers.telemetry import settings_in_use, show_life
 from workers.tick import RUNG_AT, TaskName
 
 log = structlog.get_logger()
+
+OUTAGES = (SQLAlchemyError, BrokerError, OSError)
+"""Errors of a missing database or broker, which end a drain and no process."""
 
 FAILED = ("lost", "lease lost", "put off", "given up")
 """First words of the outcomes shown as failed by Flower."""
@@ -81,6 +90,8 @@ def _handlers() -> Mapping[WorkKind, Handler]:
         ),
         WorkKind.RELABEL: partial(relabel_session, complete=complete, llm=llm_settings()),
         WorkKind.SHADOW: partial(judge_shadows, settings=shadow_settings()),
+        WorkKind.WAKE: wake_sessions,
+        WorkKind.USER_KEYS: key_passages,
         WorkKind.CONTEXT_PLAN: partial(plan_contexts, complete=complete, llm=llm_settings()),
     }
 
@@ -93,6 +104,8 @@ _LONGEST_S = worker_settings().drain_s + worker_settings().task_hard_limit_s + 1
 def hear(queue: str, rung_at: datetime | None) -> str:
     """Do the due work of this worker's queues, unless the bell brings no news.
 
+    A process with several places only wakes a place: the work goes on in a thread after the bell.
+
     Args:
         queue: Queue of the bell.
         rung_at: Time of the due work, by the database's clock; None when the bell has no time.
@@ -102,11 +115,71 @@ def hear(queue: str, rung_at: datetime | None) -> str:
     """
     if not _ear.is_news(rung_at):
         return "nothing new"
-    settings, served = worker_settings(), served_by(app.amqp.queues.consume_from)
-    handlers = _handlers()
+    if places_at_once() > 1:
+        return "a place is awake" if _places(os.getpid()).wake() else "takes nothing more"
+    try:
+        drained = _drain(worker_settings(), lambda: None)
+        if drained.more and drained.at is not None:
+            Bells(app).ring(queue, drained.at)
+    except OUTAGES as error:
+        # A dispatcher that finds something due rings again.
+        log.warning("drain_ended", error=type(error).__name__)
+        return "ended early"
+    return f"{drained.pieces} done"
+
+
+def places_at_once() -> int:
+    """Return the number of pieces that this process does at once.
+
+    Only pieces that wait for models are done side by side: a piece that computes, or may kill its process,
+    is alone.
+    """
+    llm = llm_settings()
+    waits = {llm.summarizer_model, llm.context_planner_model} != {EXTRACTIVE}
+    return worker_settings().pieces_at_once if waits and _served().only_waits else 1
+
+
+_taking = threading.Lock()
+
+
+@cache
+def _places(_pid: int) -> Places:
+    """Return the places of this process. A place drains until nothing is due: no bell waits for its end."""
+    endless = worker_settings().model_copy(update={"drain_s": math.inf, "drain_pieces": sys.maxsize})
+    return open_places(
+        places_at_once(),
+        lambda wake_next: _serve(endless, wake_next),
+        is_over=lambda: _is_over() or _ear.is_spent,
+    )
+
+
+def _serve(settings: WorkerSettings, wake_next: WakeNext) -> None:
+    """Do due work at a place. Nobody rings at its end: a dispatcher that finds something due rings again."""
+    try:
+        _drain(settings, wake_next)
+    except OUTAGES as error:
+        log.warning("drain_ended", error=type(error).__name__)
+
+
+def _is_over() -> bool:
+    return asked_to_stop() or is_closed()
+
+
+def _served() -> Served:
+    return served_by(app.amqp.queues.consume_from)
+
+
+def _drain(settings: WorkerSettings, taken: Callable[[], None]) -> Drained:
+    """Do due work in this thread.
+
+    Args:
+        settings: Limits of pieces and time.
+        taken: Function called after each claim, before the work.
+    """
+    served, handlers = _served(), _handlers()
 
     def take() -> Next:
-        with transaction() as db:
+        with _taking, transaction() as db:
             return claim_next(
                 db,
                 served.kinds,
@@ -117,25 +190,19 @@ def hear(queue: str, rung_at: datetime | None) -> str:
                 rules=rules_of(settings),
             )
 
-    try:
-        if settings.tenant_shares:
-            with read_transaction() as db:
-                _turns.shares = find_shares(db, settings.tenant_shares)
-        drained = drain(
-            _ear, take, lambda held: _do(held, handlers, settings), settings, is_over=asked_to_stop
-        )
-        if drained.more and drained.at is not None:
-            Bells(app).ring(queue, drained.at)
-    except (SQLAlchemyError, BrokerError, OSError) as error:
-        # A dispatcher that finds something due rings again.
-        log.warning("drain_ended", error=type(error).__name__)
-        return "ended early"
-    return f"{drained.pieces} done"
+    def do(held: Claim) -> None:
+        taken()
+        _do(held, handlers, settings)
+
+    if settings.tenant_shares:
+        with read_transaction() as db:
+            _turns.shares = find_shares(db, settings.tenant_shares)
+    return drain(_ear, take, do, settings, is_over=_is_over)
 
 
 def _do(held: Claim, handlers: Mapping[WorkKind, Handler], settings: WorkerSettings) -> None:
     """Do a piece of work within the time limits, and send task events for Flower."""
-    piece = Piece(str(held.lease), ROUTES[held.kind][0], held.work_id)
+    piece = WorkPiece(str(held.lease), held.kind.task, held.work_id)
     events, began = piece_events(_events), time.monotonic()
     events.begin(piece)
     outcome = "lost"
@@ -149,9 +216,9 @@ def _do(held: Claim, handlers: Mapping[WorkKind, Handler], settings: WorkerSetti
         events.end(piece, outcome, took_s=took_s, failed=outcome.startswith(FAILED))
 
 
-def _events() -> Sender:
+def _events() -> EventSender:
     name = node[0] if node else None
-    sender: Sender = app.events.Dispatcher(
+    sender: EventSender = app.events.Dispatcher(
         app.connection_for_write(), hostname=name, buffer_while_offline=False
     )
     return sender
@@ -166,7 +233,7 @@ def _hear(*_old: object) -> str:
     )
 
 
-for _name in (TaskName.BELL, *(name for name, _ in ROUTES.values())):
+for _name in (TaskName.BELL, *(kind.task for kind in WorkKind)):
     # The names of pieces are those of older code's messages, which were a row's; here each is a bell.
     app.task(name=_name, send_events=False, soft_time_limit=_LONGEST_S, time_limit=_LONGEST_S + 15)(_hear)
 

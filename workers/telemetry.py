@@ -17,7 +17,7 @@ from models.due_work.loss import show_pool
 from models.errors import kind_of
 from models.ledger.caps import DETAIL, budget_settings, told
 from models.telemetry.counters import Counted, Flusher, count
-from workers.settings import WorkerSettings
+from workers.settings import WorkerSettings, worker_settings
 
 log = structlog.get_logger()
 
@@ -32,6 +32,21 @@ def show_life(role: str, detail: dict[str, Any] | None = None) -> None:
     """Record a heartbeat of a role at work in the database, with a detail."""
     with transaction() as db:
         beat(db, role, INSTANCE, detail)
+
+
+def show_loop() -> None:
+    """Renew the time of the file of `AFTERTURN_ALIVE_FILE`, if any: the loop of this process turns.
+
+    The loop of the dispatcher turns in an outage of the database or the broker too. The loop of a worker
+    stands while the worker connects to the broker again.
+    """
+    path = worker_settings().alive_file
+    if path is None:
+        return
+    try:
+        path.touch()
+    except OSError as error:
+        log.warning("alive_file_failed", error=type(error).__name__)
 
 
 class PoolSign:
@@ -55,6 +70,7 @@ class PoolSign:
         if began < self._next and not anew:
             return
         self._next = began + self._every_s
+        show_loop()
         self._anew = self._anew or anew
         try:
             self._show()

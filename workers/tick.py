@@ -3,25 +3,14 @@
 from enum import StrEnum
 from typing import Any
 
+from models.due_work.kinds import WorkQueue
 from workers.settings import worker_settings
 
 
 class TaskName(StrEnum):
-    """Names of tasks on the wire, and of pieces of work in Flower. A renamed task strands queued messages.
-
-    A message with the name of a piece was sent by older code, and is a bell for any taker.
-    """
+    """Names of tasks on the wire beside those of `WorkKind`. A renamed task strands queued messages."""
 
     BELL = "bell"
-    SUMMARIZE = "summaries.summarize"
-    INDEX_RECALL = "maintenance.index_recall"
-    SWEEP = "maintenance.sweep"
-    PLAN = "plans.plan"
-    READ_ARTIFACT = "artifacts.read"
-    PLAN_CONTEXT = "plans.plan_context"
-    RELABEL = "plans.relabel"
-    LEARN = "learning.learn"
-    JUDGE_SHADOWS = "maintenance.judge_shadows"
     TICK = "maintenance.tick"
 
 
@@ -41,6 +30,9 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "task": TaskName.TICK,
         "schedule": worker_settings().tick_s,
         # A tick that nobody took is worth nothing once the next one is there.
-        "options": {"queue": "maintenance", "expires": worker_settings().tick_s + CLOCKS_APART_S},
+        "options": {
+            "queue": WorkQueue.MAINTENANCE.value,
+            "expires": worker_settings().tick_s + CLOCKS_APART_S,
+        },
     }
 }

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from afterturn.conversations.depot import GENERATED
-from afterturn.conversations.events import Conversation, Entry, to_conversation
+from afterturn.conversations.events import Conversation, EventLine, to_conversation
 from afterturn.conversations.formats import parse_transcripts
 
 FILE = Path(__file__).with_name("cold_store.json")
@@ -20,7 +20,7 @@ def bundled_conversation() -> Conversation:
     return to_conversation(replace(transcript, entries=tuple(_fill(entry) for entry in transcript.entries)))
 
 
-def _fill(entry: Entry) -> Entry:
+def _fill(entry: EventLine) -> EventLine:
     """Replace a placeholder `{{name}}` by its computed text."""
     content = entry.message.get("content")
     if isinstance(content, str) and content.startswith("{{") and content.endswith("}}"):

@@ -27,7 +27,7 @@ JANUARY_ALARMS = 61
 EVERY_NINTH_IS_LONG = 9
 
 
-class Reading(NamedTuple):
+class SensorReading(NamedTuple):
     """A line of the export: time of measurement, values, and delay of arrival."""
 
     measured_at: datetime
@@ -66,7 +66,7 @@ def temperature_c(sensor: int, at: datetime) -> float:
     return round(TARGET_C["B"] + max(0.0, 2.7 - minutes_from_peak * 0.03) + 0.04 * noise, 1)
 
 
-def night_readings() -> Iterator[Reading]:
+def night_readings() -> Iterator[SensorReading]:
     """Yield the readings in the database: CS-0417 lost in the outage, CS-0422 stored twice afterwards."""
     for slot in range(NIGHT_SLOTS):
         planned = NIGHT_START + slot * SLOT
@@ -78,9 +78,9 @@ def night_readings() -> Iterator[Reading]:
             yield from [reading, reading] if in_outage and sensor == TWICE_SENSOR else [reading]
 
 
-def _reading(sensor: int, slot: int, planned: datetime, *, in_outage: bool) -> Reading:
+def _reading(sensor: int, slot: int, planned: datetime, *, in_outage: bool) -> SensorReading:
     measured = planned + timedelta(seconds=sensor % 10)
-    return Reading(
+    return SensorReading(
         measured_at=measured,
         sensor=sensor,
         zone=zone_of(sensor),

@@ -15,7 +15,7 @@ MESSAGES_PER_TURN = 500
 
 
 @dataclass(frozen=True)
-class Entry:
+class EventLine:
     """A message of a file, with its metadata.
 
     Attributes:
@@ -42,7 +42,7 @@ class Transcript:
         skipped: Number of entries other than messages, by kind.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[EventLine, ...]
     name: str | None = None
     context_window: int | None = None
     skipped: Mapping[str, int] = field(default_factory=dict)
@@ -125,7 +125,7 @@ def _read(body: JsonObject, index: int) -> Message:
 
 
 def _events(
-    entries: Sequence[Entry], messages: Sequence[Message], window: int | None, max_messages: int
+    entries: Sequence[EventLine], messages: Sequence[Message], window: int | None, max_messages: int
 ) -> Iterator[TurnEvent]:
     edges = [*parse_turn_boundaries(messages), len(messages)]
     for number, (start, stop) in enumerate(pairwise(edges), start=1):
@@ -154,7 +154,7 @@ def _parts(turn: Sequence[Message], max_messages: int) -> list[range]:
     return parts
 
 
-def _event(turn_id: str, entries: Sequence[Entry], speaker: str | None, window: int | None) -> TurnEvent:
+def _event(turn_id: str, entries: Sequence[EventLine], speaker: str | None, window: int | None) -> TurnEvent:
     newest_first = entries[::-1]
     return TurnEvent(
         turn_id=turn_id,

@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from afterturn.conversations.events import MESSAGES_PER_TURN, Conversation, Entry, Transcript, to_conversation
+from afterturn.conversations.events import (
+    MESSAGES_PER_TURN,
+    Conversation,
+    EventLine,
+    Transcript,
+    to_conversation,
+)
 from context.errors import InvalidInputError
 from context.types import JsonObject
 
@@ -125,7 +131,7 @@ def _conversations(value: Any, where: str) -> list[Transcript]:
 
 
 def _from_messages(messages: Sequence[JsonObject], model: str | None = None) -> Transcript:
-    return Transcript(entries=tuple(Entry(message, model=model) for message in messages))
+    return Transcript(entries=tuple(EventLine(message, model=model) for message in messages))
 
 
 def _from_object(value: JsonObject, where: str) -> Transcript:
@@ -143,7 +149,7 @@ def _from_object(value: JsonObject, where: str) -> Transcript:
 def _from_session(entries: Sequence[Any]) -> Transcript:
     """Read a recorded session: messages among other events."""
     model: str | None = None
-    read: list[Entry] = []
+    read: list[EventLine] = []
     skipped: Counter[str] = Counter()
     for entry in entries:
         kind = str(entry.get("type")) if isinstance(entry, dict) else "not an object"
@@ -154,7 +160,7 @@ def _from_session(entries: Sequence[Any]) -> Transcript:
         model = _text_or_none(meta.get("model")) or _text_or_none(entry.get("modelId")) or model
         if kind == SESSION_ENTRY:
             at = _text_or_none(entry.get("timestamp"))
-            read.append(Entry(entry["message"], model, _openai_usage(meta.get("usage")), at))
+            read.append(EventLine(entry["message"], model, _openai_usage(meta.get("usage")), at))
     return Transcript(entries=tuple(read), skipped=skipped)
 
 

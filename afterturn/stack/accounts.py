@@ -11,7 +11,7 @@ ORDINARY_ACCOUNTS = ("postgres", "nobody")
 
 
 @dataclass(frozen=True)
-class Account:
+class OrdinaryAccount:
     """An ordinary account for PostgreSQL; `search` for directories closed to the account."""
 
     uid: int
@@ -24,7 +24,7 @@ def open_to_all(path: Path) -> bool:
     return all(parent.stat().st_mode & stat.S_IXOTH for parent in path.absolute().parents)
 
 
-def account_for_postgres(data: Path, program: Path) -> Account | None:
+def account_for_postgres(data: Path, program: Path) -> OrdinaryAccount | None:
     """Choose the account for PostgreSQL.
 
     Args:
@@ -40,7 +40,7 @@ def account_for_postgres(data: Path, program: Path) -> Account | None:
     if os.geteuid() != 0:
         return None
     uid, gid = _owner(data) or _ordinary()
-    return Account(uid, gid, search=not (open_to_all(data) and open_to_all(program)))
+    return OrdinaryAccount(uid, gid, search=not (open_to_all(data) and open_to_all(program)))
 
 
 def _owner(data: Path) -> tuple[int, int] | None:

@@ -13,43 +13,47 @@ from afterturn.stack import ready, roles
 from afterturn.stack.home import Home
 from afterturn.stack.ports import ReservedPorts
 from afterturn.stack.processes import Launch
-from afterturn.stack.request import Addresses, Request
-from afterturn.stack.roles import LOOPBACK, Role
+from afterturn.stack.request import Addresses, StackRequest
+from afterturn.stack.roles import LOOPBACK, StackRole
 from afterturn.stack.servers import Postgres, Valkey
 from afterturn.stack.supervisor import Unit
 from afterturn.stack.sweep import MARK
+from api.http.process_group import usable_cores
 
 ROOT = Path(__file__).parents[2]
 INITDB = "initdb"
 PREPARE = "prepare"
 SERVER_STAGE = 1
 FLOWER_AUTH = "FLOWER_BASIC_AUTH"
-PORT_NAMES = (Role.API, Role.POSTGRES, Role.VALKEY, Role.FLOWER)
+MOST_API_PROCESSES = 3
+"""Most processes of the API without a setting, since the server of the stack takes 200 connections."""
+
+PORT_NAMES = (StackRole.API, StackRole.POSTGRES, StackRole.VALKEY, StackRole.FLOWER)
 
 
 class Composition:
     """A stack in a directory: its ports, servers and units."""
 
-    def __init__(self, request: Request, home: Home, ports: ReservedPorts) -> None:
+    def __init__(self, request: StackRequest, home: Home, ports: ReservedPorts) -> None:
         """Reserve a port for every listener; the last ports are kept if free."""
         self._roles = frozenset(request.roles)
         self._home = home
         self._began = datetime.now(UTC)
         last: Mapping[str, int] = home.remembered["ports"]
         self._ports = {
-            name: ports.reserve(request.port if name is Role.API else 0, preferred=last.get(name, 0))
+            name: ports.reserve(request.port if name is StackRole.API else 0, preferred=last.get(name, 0))
             for name in PORT_NAMES
         }
         home.remember(ports=self._ports)
-        self._postgres = Postgres(home, self._ports[Role.POSTGRES], self._plain_environment())
-        self._valkey = Valkey(home, self._ports[Role.VALKEY], self._plain_environment())
+        self._postgres = Postgres(home, self._ports[StackRole.POSTGRES], self._plain_environment())
+        self._valkey = Valkey(home, self._ports[StackRole.VALKEY], self._plain_environment())
 
     def addresses(self, pids: dict[str, int]) -> Addresses:
         """Addresses of the ready stack."""
         return Addresses(
-            base_url=f"http://{LOOPBACK}:{self._ports[Role.API]}",
+            base_url=f"http://{LOOPBACK}:{self._ports[StackRole.API]}",
             api_key=self._home.api_key.read_text(),
-            flower_url=f"http://{LOOPBACK}:{self._ports[Role.FLOWER]}",
+            flower_url=f"http://{LOOPBACK}:{self._ports[StackRole.FLOWER]}",
             flower_auth=self._flower_auth,
             database_url=self._postgres.url,
             broker_url=self._valkey.url,
@@ -69,40 +73,43 @@ class Composition:
         return [
             *([] if made else [make]),
             Unit(
-                Role.POSTGRES,
+                StackRole.POSTGRES,
                 self._postgres.running,
                 self._postgres.is_ready,
                 after=() if made else (INITDB,),
                 stage=SERVER_STAGE,
             ),
-            Unit(Role.VALKEY, self._valkey.running, self._valkey.is_ready, stage=SERVER_STAGE),
-            Unit(PREPARE, self._prepare, after=(Role.POSTGRES,), once=True),
+            Unit(StackRole.VALKEY, self._valkey.running, self._valkey.is_ready, stage=SERVER_STAGE),
+            Unit(PREPARE, self._prepare, after=(StackRole.POSTGRES,), once=True),
         ]
 
     def _application_units(self) -> list[Unit]:
-        after = (PREPARE, Role.VALKEY)
-        api_port = self._ports[Role.API]
+        after = (PREPARE, StackRole.VALKEY)
+        api_port = self._ports[StackRole.API]
         works = partial(ready.has_worked, api_port, since=self._began)
-        flower_port = self._ports[Role.FLOWER]
+        flower_port = self._ports[StackRole.FLOWER]
         schedule = str(self._home.path / "beat-schedule")
         return [
-            self._unit(Role.API, roles.api_command(), lambda: ready.answers_ready(api_port), (PREPARE,)),
+            self._unit(StackRole.API, roles.api_command(), lambda: ready.answers_ready(api_port), (PREPARE,)),
             # It loads its models while the migrations run, and only then takes work.
             self._unit(
-                Role.WORKER,
+                StackRole.WORKER,
                 roles.worker_command(),
-                lambda: works(role=Role.WORKER),
-                (Role.POSTGRES, Role.VALKEY),
+                lambda: works(role=StackRole.WORKER),
+                (StackRole.POSTGRES, StackRole.VALKEY),
             ),
             self._unit(
-                Role.DISPATCHER, roles.dispatcher_command(), lambda: works(role=Role.DISPATCHER), after
+                StackRole.DISPATCHER,
+                roles.dispatcher_command(),
+                lambda: works(role=StackRole.DISPATCHER),
+                after,
             ),
-            self._unit(Role.BEAT, roles.beat_command(schedule), lambda: True, after),
-            Unit(Role.FLOWER, self._flower, lambda: ready.listens(flower_port), after=after),
+            self._unit(StackRole.BEAT, roles.beat_command(schedule), lambda: True, after),
+            Unit(StackRole.FLOWER, self._flower, lambda: ready.listens(flower_port), after=after),
         ]
 
     def _unit(
-        self, role: Role, command: Sequence[str], is_ready: Callable[[], bool], after: Sequence[str]
+        self, role: StackRole, command: Sequence[str], is_ready: Callable[[], bool], after: Sequence[str]
     ) -> Unit:
         return Unit(role, partial(self._python, command), is_ready, after=after)
 
@@ -120,7 +127,7 @@ class Composition:
 
     def _flower(self) -> Launch:
         """Build the unit of Flower; the password goes by the environment, since command lines are public."""
-        launch = self._python(roles.flower_command(port=self._ports[Role.FLOWER]))
+        launch = self._python(roles.flower_command(port=self._ports[StackRole.FLOWER]))
         return replace(launch, environment={**launch.environment, FLOWER_AUTH: self._flower_pairs})
 
     def _python(self, command: Sequence[str], death_signal: signal.Signals = signal.SIGKILL) -> Launch:
@@ -137,9 +144,10 @@ class Composition:
             database_url=self._postgres.url,
             broker_url=self._valkey.url,
             rate_url=self._valkey.rate_url,
-            api_port=self._ports[Role.API],
+            api_port=self._ports[StackRole.API],
         )
         return {
+            "AFTERTURN_API_PROCESSES": str(min(usable_cores(), MOST_API_PROCESSES)),
             **os.environ,
             **settings,
             MARK: str(self._home.path),

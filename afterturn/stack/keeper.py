@@ -16,7 +16,7 @@ from pathlib import Path
 from afterturn.stack.compose import Composition
 from afterturn.stack.home import DamagedHomeError, Home, HomeInUseError, open_home
 from afterturn.stack.ports import PortTakenError, ReservedPorts
-from afterturn.stack.request import Request
+from afterturn.stack.request import StackRequest
 from afterturn.stack.supervisor import Event, StartError, Supervisor
 
 STARTING_TICK_S = 0.05
@@ -75,7 +75,7 @@ def report(event: Event) -> None:
         os.write(sys.stdout.fileno(), json.dumps(event).encode() + b"\n")
 
 
-def keep(request: Request, inbox: Inbox) -> None:
+def keep(request: StackRequest, inbox: Inbox) -> None:
     """Run the stack until asked to stop.
 
     Raises:
@@ -120,7 +120,7 @@ def main() -> int:
     inbox = Inbox(sys.stdin.fileno())
     os.set_blocking(sys.stdout.fileno(), False)
     try:
-        keep(Request.from_json(sys.argv[1]), inbox)
+        keep(StackRequest.from_json(sys.argv[1]), inbox)
     except FAILURES as error:
         report({"event": "failed", "kind": type(error).__name__, "message": str(error)})
         return 1

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from afterturn.stack.accounts import Account
+from afterturn.stack.accounts import OrdinaryAccount
 
 LAUNCHER = Path(__file__).with_name("launch.py")
 LOG_LIMIT_BYTES = 5_000_000
@@ -33,7 +33,7 @@ class Launch:
     command: tuple[str, ...]
     environment: Mapping[str, str]
     directory: Path
-    account: Account | None = None
+    account: OrdinaryAccount | None = None
     stop_signal: signal.Signals = signal.SIGTERM
     death_signal: signal.Signals = signal.SIGKILL
 

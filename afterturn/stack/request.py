@@ -10,7 +10,7 @@ from afterturn.stack.roles import APPLICATIONS, SERVERS
 
 
 @dataclass(frozen=True)
-class Request:
+class StackRequest:
     """Description of a stack to keep.
 
     Attributes:

@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
+from models.due_work.kinds import WorkQueue
+
 LOOPBACK = "127.0.0.1"
 
-QUEUES = ("summaries", "artifacts", "plans", "learning", "maintenance", "isolation")
-"""Every Celery queue; a single embedded worker serves all, containers split the queues."""
 
-
-class Role(StrEnum):
+class StackRole(StrEnum):
     """Purpose of a process in the stack."""
 
     POSTGRES = "postgres"
@@ -21,8 +20,8 @@ class Role(StrEnum):
     FLOWER = "flower"
 
 
-SERVERS = (Role.POSTGRES, Role.VALKEY)
-APPLICATIONS = (Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT, Role.FLOWER)
+SERVERS = (StackRole.POSTGRES, StackRole.VALKEY)
+APPLICATIONS = (StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT, StackRole.FLOWER)
 
 PASSED_ON = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 """Environment of every process beside its settings: prices come from the package, never from the network."""
@@ -39,12 +38,12 @@ def dispatcher_command() -> list[str]:
 
 
 def worker_command(
-    queues: Sequence[str] = QUEUES, *, concurrency: int = 2, name: str = "worker"
+    queues: Sequence[str] = tuple(WorkQueue), *, concurrency: int = 2, name: str = "worker"
 ) -> list[str]:
     """Build the command of a worker for some queues.
 
     Args:
-        queues: The queues to serve.
+        queues: The queues to serve; by default all, as in the embedded stack.
         concurrency: Processes of the pool, >= 1.
         name: The node's name before the host's, as shown in Flower.
     """

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-from afterturn.stack.accounts import Account, account_for_postgres
+from afterturn.stack.accounts import OrdinaryAccount, account_for_postgres
 from afterturn.stack.home import Home, write_private
 from afterturn.stack.processes import Launch
 from afterturn.stack.roles import LOOPBACK
@@ -139,11 +139,11 @@ class Postgres:
             return False
         return len(lines) > STATUS_LINE and lines[STATUS_LINE].strip() == "ready"
 
-    def _account(self, data: Path) -> Account | None:
+    def _account(self, data: Path) -> OrdinaryAccount | None:
         return account_for_postgres(data, postgres_program("postgres"))
 
 
-def _give(account: Account | None, *paths: Path) -> None:
+def _give(account: OrdinaryAccount | None, *paths: Path) -> None:
     for path in paths if account else ():
         os.chown(path, account.uid, account.gid)  # type: ignore[union-attr]
 

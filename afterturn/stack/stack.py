@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from afterturn.stack.compose import ROOT
 from afterturn.stack.home import HomeInUseError, held_lock
-from afterturn.stack.request import Addresses, Request
+from afterturn.stack.request import Addresses, StackRequest
 from afterturn.stack.roles import APPLICATIONS, SERVERS
 from afterturn.stack.supervisor import Event
 from afterturn.stack.sweep import end_leftovers
@@ -57,7 +57,9 @@ class Stack:
             tell: Called with every event of the stack.
         """
         self._directory = (directory or temporary_place()).absolute().resolve()
-        self._request = Request(str(self._directory), directory is not None, os.getpid(), tuple(roles), port)
+        self._request = StackRequest(
+            str(self._directory), directory is not None, os.getpid(), tuple(roles), port
+        )
         self._tell = tell
         self._unread = b""
         self._keeper: subprocess.Popen[bytes] | None = None

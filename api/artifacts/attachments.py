@@ -11,6 +11,8 @@ import orjson
 from fastapi import APIRouter, Depends, Path, Request, Response, status
 from pydantic import Field, ValidationError
 
+from api.answers.base import answers
+from api.answers.plans import AttachmentAnswer, UploadedAttachment
 from api.artifacts.documents.media import PDF, read_media_type
 from api.artifacts.documents.read import Document, read_document, read_inline
 from api.http.call import Body, Call, documented, hold_back, in_address, read_as, reader
@@ -97,6 +99,9 @@ _SAID = {name: _RAW if name == "raw" else _FIELDS[name] for name in _PARAMETERS}
     "/attachments",
     status_code=status.HTTP_201_CREATED,
     openapi_extra={**documented(AttachmentUpload), **in_address(**_SAID)},
+    **answers(
+        UploadedAttachment, "upload_attachment", "Upload a document", s200="The document was there already."
+    ),
 )
 def upload(request: Request, call: UploadCall) -> Response:
     """Store a document: inside a JSON body, or as the body itself with its own Content-Type.
@@ -126,6 +131,7 @@ def upload(request: Request, call: UploadCall) -> Response:
     openapi_extra=in_address(
         content={"type": "boolean", "description": "Whether the beginning of its text is shown."}
     ),
+    **answers(AttachmentAnswer, "get_attachment", "Get a document"),
 )
 def show_attachment(
     attachment_id: AttachmentId, request: Request, call: Annotated[Call, Depends(reader(lambda _: 1024))]
@@ -156,10 +162,10 @@ def flag(request: Request, name: str, *, allowed: tuple[str, ...]) -> bool:
         ProblemError: A parameter is unknown, or the value is not a boolean.
     """
     check_parameters(request, allowed)
-    value = request.query_params.get(name, "false").lower()
-    if value not in {"true", "false", "1", "0"}:
+    value = request.query_params.get(name, "false")
+    if value not in {"true", "false"}:
         raise ProblemError("invalid-input", f"{name}: must be true or false", field=name)
-    return value in {"true", "1"}
+    return value == "true"
 
 
 def check_parameters(request: Request, allowed: tuple[str, ...]) -> None:

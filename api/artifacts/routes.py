@@ -10,6 +10,8 @@ from fastapi import APIRouter, Depends, Path, Request, Response, status
 from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.answers.base import answers
+from api.answers.plans import ArtifactSummaryAnswer, ShownArtifact, SummaryRequested
 from api.artifacts.attachments import MOST_CONTENT_CHARS, check_parameters
 from api.context.artifact_summaries import Match, find_matches
 from api.context.current_summarizer import find_maker
@@ -79,6 +81,7 @@ _CHARS = {"type": "integer", "minimum": 0, "maximum": 999_999_999}
         from_={**_CHARS, "description": "The first character that is shown; 0 where only `to` is given."},
         to={**_CHARS, "description": "The character before which to end; not before `from`."},
     ),
+    **answers(ShownArtifact, "get_artifact", "Get an artifact"),
 )
 def show_artifact(artifact_id: ArtifactId, request: Request, call: BareCall) -> Response:
     """Answer with an artifact's facts; with `from` and `to`, also with the range of its text."""
@@ -95,7 +98,17 @@ def show_artifact(artifact_id: ArtifactId, request: Request, call: BareCall) -> 
     return _json(answer)
 
 
-@router.put("/summaries", status_code=status.HTTP_202_ACCEPTED, openapi_extra=documented(SummaryWish))
+@router.put(
+    "/summaries",
+    status_code=status.HTTP_202_ACCEPTED,
+    openapi_extra=documented(SummaryWish),
+    **answers(
+        SummaryRequested,
+        "request_artifact_summary",
+        "Request a summary of an artifact",
+        s200="The summary is ready, or was rejected.",
+    ),
+)
 def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
     """Request a summary ahead of use: 202 while in preparation, 200 once ready or rejected.
 
@@ -139,6 +152,7 @@ def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
             "description": "What one wants to know of it; the general summary where it is missing.",
         }
     ),
+    **answers(ArtifactSummaryAnswer, "get_artifact_summary", "Get a summary of an artifact"),
 )
 def show_summary(artifact_id: ArtifactId, request: Request, call: BareCall) -> Response:
     """Answer with the summary for `?focus=`: the exact summary, else a near one marked as near, else 404."""

@@ -1,9 +1,7 @@
 """Catalog budgets of models: the table of profiles, and a cache of single profiles."""
 
-import time
 from dataclasses import asdict
 from decimal import Decimal
-from threading import Lock
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,6 +9,9 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
+from api.answers.base import answers
+from api.answers.catalogs import ModelBudgets
+from api.cache import FreshCache
 from api.http.call import BodyCall, Parameters
 from context.providers.profile_types import FALLBACK, TOP_N, ModelProfile, Tier
 from context.providers.profiles import resolve_profile
@@ -38,7 +39,7 @@ class WantedModel(Parameters):
     model: str | None = Field(None, min_length=1, max_length=200, description="A model's name at any host.")
 
 
-@router.get("/context-budgets")
+@router.get("/context-budgets", **answers(ModelBudgets, "list_model_budgets", "List budgets of models"))
 def show_budgets(call: BodyCall, wanted: Annotated[WantedModel, Query()]) -> Response:
     """Answer with the budget of every kind of model, with the tenant's overrides, and of a named model."""
     caller = call.caller("read")
@@ -89,27 +90,20 @@ def _number(value: object) -> float | str:
 
 
 class ProfileCache:
-    """Cache of recently read profiles, to save a query per call."""
+    """Cache of recently read profiles."""
 
-    def __init__(self, most: int = 10_000) -> None:
-        """Limit the number of cached profiles."""
-        self._known: dict[tuple[UUID, str], tuple[float, ModelProfile]] = {}
-        self._most = most
-        self._lock = Lock()
+    def __init__(self) -> None:
+        """Start empty."""
+        self._kept = FreshCache[tuple[UUID, str], ModelProfile](lambda: catalog_settings().profile_cache_s)
 
     def find(self, tenant_id: UUID, model: str) -> ModelProfile:
         """Find the profile of a model for a tenant."""
-        now = time.monotonic()
-        until, profile = self._known.get((tenant_id, model), (0.0, FALLBACK))
-        if now < until:
-            return profile
-        with read_transaction() as db:
-            profile = load_profile(db, tenant_id, model)
-        with self._lock:
-            if len(self._known) >= self._most:
-                self._known.clear()
-            self._known[tenant_id, model] = (now + catalog_settings().profile_cache_s, profile)
-        return profile
+        return self._kept.find((tenant_id, model), lambda: _load_profile(tenant_id, model))
+
+
+def _load_profile(tenant_id: UUID, model: str) -> ModelProfile:
+    with read_transaction() as db:
+        return load_profile(db, tenant_id, model)
 
 
 profiles = ProfileCache()

@@ -1,11 +1,11 @@
 """Cache of recently used priors: bound to their catalog once a version, not once a call."""
 
-import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
 from uuid import UUID
 
+from api.cache import FreshCache
 from api.catalogs.catalog_cache import LoadedCatalog
 from context.priors.score import BoundPriors, score_priors
 from context.priors.types import NO_PRIORS, Priors
@@ -47,7 +47,7 @@ class PriorCache:
 
     def __init__(self) -> None:
         """Start empty."""
-        self._versions: dict[Place, tuple[float, int | None]] = {}
+        self._versions = FreshCache[Place, int | None](lambda: FRESH_S, most=MOST_SETS * 16)
         self._kept: OrderedDict[Place, tuple[str, PriorsInForce]] = OrderedDict()
         self._lock = Lock()
 
@@ -65,20 +65,14 @@ class PriorCache:
 
     def forget(self) -> None:
         """Drop the cached versions."""
-        with self._lock:
-            self._versions.clear()
+        self._versions.forget()
 
     def _version(self, place: Place) -> int | None:
-        until, version = self._versions.get(place, (0.0, None))
-        if time.monotonic() < until:
-            return version
-        with read_transaction() as db:
-            version = find_active_version(db, SetPlace(place[0], SetKind.RANKING, place[1]))
-        with self._lock:
-            if len(self._versions) >= MOST_SETS * 16:
-                self._versions.clear()
-            self._versions[place] = (time.monotonic() + FRESH_S, version)
-        return version
+        def read() -> int | None:
+            with read_transaction() as db:
+                return find_active_version(db, SetPlace(place[0], SetKind.RANKING, place[1]))
+
+        return self._versions.find(place, read)
 
     def _load(self, place: Place, loaded: LoadedCatalog) -> PriorsInForce:
         ids = [entry.entry_id for entry in loaded.catalog.entries]

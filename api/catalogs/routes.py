@@ -8,6 +8,17 @@ import structlog
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response, status
 from pydantic import Field
 
+from api.answers.base import answers
+from api.answers.catalogs import (
+    CatalogList,
+    CatalogReceipt,
+    CompactCatalog,
+    PriorSetEntry,
+    PriorSets,
+    RankingAnswer,
+    ShownCatalog,
+    StoredCatalog,
+)
 from api.catalogs.budgets import profiles
 from api.catalogs.catalog_cache import LoadedCatalog, catalogs
 from api.catalogs.prior_cache import prior_sets
@@ -29,9 +40,12 @@ from context.types import JsonObject
 from models.catalogs.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
 from models.catalogs.settings import catalog_settings
 from models.database import database_now, read_transaction
+from models.learning.prior_set import SetKind, list_sets
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])
+
+MOST_SETS = 50
 
 CatalogCall = Annotated[Call, Depends(reader(lambda _: catalog_settings().catalog_max_bytes))]
 
@@ -85,7 +99,11 @@ class CompactBody(Body):
     )
 
 
-@router.put("/{name}", openapi_extra=documented(CatalogBody))
+@router.put(
+    "/{name}",
+    openapi_extra=documented(CatalogBody),
+    **answers(StoredCatalog, "put_catalog", "Store a catalog of tools"),
+)
 def store_catalog(name: Name, call: CatalogCall) -> Response:
     """Put a catalog version in force; earlier versions stay readable by digest."""
     caller, settings = call.caller("write"), catalog_settings()
@@ -128,7 +146,7 @@ def _document(call: Call) -> object:
         raise ProblemError("invalid-json", error.message, **error.numbers) from None
 
 
-@router.get("/{name}")
+@router.get("/{name}", **answers(ShownCatalog, "get_catalog", "Get a catalog of tools"))
 def show_catalog(
     name: Name,
     call: BodyCall,
@@ -146,7 +164,7 @@ def show_catalog(
     return _json(_version_members(version), version.digest)
 
 
-@router.get("")
+@router.get("", **answers(CatalogList, "list_catalogs", "List catalogs of tools"))
 def list_all(call: BodyCall) -> Response:
     """Answer with every catalog in force, by name, without entries."""
     caller = call.caller("read")
@@ -156,7 +174,7 @@ def list_all(call: BodyCall) -> Response:
     return Response(orjson.dumps(answer), media_type="application/json")
 
 
-@router.delete("/{name}")
+@router.delete("/{name}", **answers(CatalogReceipt, "delete_catalog", "Delete a catalog of tools"))
 def delete(name: Name, call: BodyCall) -> Response:
     """Delete a catalog with all versions; plans made from the catalog stay, with its digest."""
     caller = call.caller("write")
@@ -167,7 +185,11 @@ def delete(name: Name, call: BodyCall) -> Response:
     return Response(orjson.dumps(answer), media_type="application/json")
 
 
-@router.post("/{name}/rank", openapi_extra=documented(RankBody))
+@router.post(
+    "/{name}/rank",
+    openapi_extra=documented(RankBody),
+    **answers(RankingAnswer, "rank_tools", "Rank tools for an intent"),
+)
 def rank_entries(name: Name, call: BodyCall) -> Response:
     """Answer with the entries ranked for an intent."""
     caller, wanted = call.caller("read"), call.body(RankBody)
@@ -185,7 +207,22 @@ def rank_entries(name: Name, call: BodyCall) -> Response:
     return _json(answer, loaded.digest)
 
 
-@router.post("/{name}/compact", openapi_extra=documented(CompactBody))
+@router.get("/{name}/priors", **answers(PriorSets, "list_priors", "List sets of priors"))
+def show_priors(name: Name, call: BodyCall) -> Response:
+    """Answer with the newest sets of priors for a catalog's rankings: figures, judgement, and times."""
+    caller = call.caller("read")
+    with read_transaction() as db:
+        found = list_sets(db, caller.tenant_id, kind=SetKind.RANKING, name=name, most=MOST_SETS)
+    names = PriorSetEntry.model_fields
+    answer = {"sets": [{field: getattr(one, field) for field in names} for one in found]}
+    return Response(orjson.dumps(answer), media_type="application/json")
+
+
+@router.post(
+    "/{name}/compact",
+    openapi_extra=documented(CompactBody),
+    **answers(CompactCatalog, "compact_catalog", "Fit a catalog to a model"),
+)
 def compact_for_model(name: Name, call: BodyCall) -> Response:
     """Answer with a catalog fitted to a model, and with its losses."""
     caller, wanted = call.caller("read"), call.body(CompactBody)

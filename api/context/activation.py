@@ -1,15 +1,22 @@
 """Activation of prepared summaries at a context read, at a good moment for the prompt cache."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.context.cache_found import caches
 from context.certificate import Certificate
 from context.providers.cache_rules import cache_rule
-from context.providers.prompt_cache import cache_ttl_s, estimate_cache, is_other_model, split_request
+from context.providers.prompt_cache import (
+    CacheUse,
+    cache_ttl_s,
+    estimate_cache,
+    is_other_model,
+    split_request,
+)
 from context.tokens import guarantee
 from context.tokens.budget import Budget
 from context.window.activation import Activation, Moment, calls_for_work, choose_activation, is_cold
@@ -95,7 +102,10 @@ def settle(
     session = standing.session
     if not session.has_prepared:
         return standing, None
-    why = choose_activation(asked.moment(standing), compression_settings().activation_settings)
+    moment = asked.moment(standing)
+    if not caches(tenant_id, asked.model):
+        moment = replace(moment, idle_s=None)
+    why = choose_activation(moment, compression_settings().activation_settings)
     if why is None:
         return standing, None
     try:
@@ -135,19 +145,26 @@ def wants_work(standing: SessionSnapshot, asked: RequestSize) -> bool:
     )
 
 
-def cache_report(
-    standing: SessionSnapshot | None,
-    asked: RequestSize,
-    certificate: Certificate,
-    activation: Activation | None,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class CacheForecast:
+    """Forecast of the cached part of a request.
+
+    Attributes:
+        use: The part that stays from turn to turn, and the rest.
+        expected_tokens: Tokens that the provider should find, by its least length and steps.
+    """
+
+    use: CacheUse
+    expected_tokens: int
+
+
+def forecast_cache(
+    standing: SessionSnapshot | None, asked: RequestSize, certificate: Certificate
+) -> CacheForecast:
     """Estimate the provider's cached part of the window from the unchanged parts."""
-    settings = compression_settings().activation_settings
     session = standing.session if standing else SessionState("")
-    idle_s = standing.idle_s if standing else None
-    is_warm = asked.goes_on or not (
-        is_cold(Moment(asked.model, idle_s), settings) or asked.starts_otherwise(session)
-    )
+    cold = is_cold(Moment(asked.model, _idle_s(standing)), compression_settings().activation_settings)
+    is_warm = asked.goes_on or not (cold or asked.starts_otherwise(session))
     use = estimate_cache(
         split_request(certificate.blocks),
         warm=is_warm,
@@ -156,17 +173,31 @@ def cache_report(
     )
     whole = certificate.input_tokens
     found = max(whole - guarantee(asked.fresh_tokens, asked.model), 0) if asked.goes_on else 0
+    expected = max(found if is_warm else 0, use.stable_prefix_tokens)
+    return CacheForecast(use, cache_rule(asked.model).found(expected))
+
+
+def cache_report(
+    standing: SessionSnapshot | None,
+    asked: RequestSize,
+    forecast: CacheForecast,
+    activation: Activation | None,
+) -> dict[str, Any]:
+    """Report the forecast, and the standing of the session's summaries and cache."""
+    session = standing.session if standing else SessionState("")
     return {
-        "expected_tokens": cache_rule(asked.model).found(
-            max(found if is_warm else 0, use.stable_prefix_tokens)
-        ),
-        "stable_prefix_tokens": use.stable_prefix_tokens,
-        "changed_tokens": use.changed_tokens,
-        "idle_s": idle_s,
-        "ttl_s": cache_ttl_s(asked.model, settings.cache_ttl_s),
+        "expected_tokens": forecast.expected_tokens,
+        "stable_prefix_tokens": forecast.use.stable_prefix_tokens,
+        "changed_tokens": forecast.use.changed_tokens,
+        "idle_s": _idle_s(standing),
+        "ttl_s": cache_ttl_s(asked.model, compression_settings().activation_settings.cache_ttl_s),
         "activation": activation,
         "prepared_through": session.prepared_seq if session.has_prepared else None,
     }
+
+
+def _idle_s(standing: SessionSnapshot | None) -> float | None:
+    return standing.idle_s if standing else None
 
 
 def _is_new(standing: SessionSnapshot) -> bool:

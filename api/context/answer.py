@@ -12,9 +12,10 @@ from context.tokens import family_of
 from context.tokens.budget import Budget
 from context.types import JsonObject, Wire
 from context.window.assemble import Window
+from context.wire.formats import format_of
 from models.conversations.standing import SessionSnapshot
 
-_STRATEGIC = ("summary", "history", "artifact")
+_STRATEGIC = ("compaction", "summary", "history", "artifact")
 _CERTIFICATE = tuple(Certificate.__dataclass_fields__)
 
 
@@ -37,7 +38,7 @@ def window_answer(
         "certificate": certificate_members(window.certificate),
         "freshness": freshness(standing),
     }
-    if wire is Wire.ANTHROPIC:
+    if format_of(wire).has_system_apart:
         answer["system"] = window.system
     if shadow is not None:
         answer["shadow"] = shadow

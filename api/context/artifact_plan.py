@@ -1,7 +1,7 @@
 """Choice of a window's plan: a model's plan if worthwhile and ready, else the rule's."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
@@ -9,6 +9,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.context import current_summarizer as in_force
+from api.context.arrivals import Arrivals
 from api.http.waiting import wait_for_work
 from context.artifact_plans.by_rule import USUAL_READING_TOKENS, ArtifactQuery, plan_by_rule
 from context.artifact_plans.needs_plan import (
@@ -23,10 +24,10 @@ from context.artifacts.superseded import Superseded
 from context.artifacts.types import Artifact, ArtifactPlan, ProcessingStrategy
 from context.focus import nearest, normalise
 from context.precompute.predict import FocusOrigin
-from context.precompute.worth import Guess, Purpose, expected_saving, worth_making
+from context.precompute.worth import Guess, SpeculationPurpose, expected_saving, worth_making
 from models.artifacts.plan import (
+    ArtifactPlanRecord,
     PlanKey,
-    PlanRow,
     PlanState,
     PlanWish,
     find_plan,
@@ -98,6 +99,10 @@ class Planning(Protocol):
     def budget_tokens(self) -> int:
         """The room for artifacts, in stored tokens."""
 
+    @property
+    def arrivals(self) -> Arrivals | None:
+        """Decision about what arrived within the turn; None to follow any plan."""
+
 
 class KnownArtifacts(Protocol):
     """Facts about a request's artifacts."""
@@ -118,6 +123,9 @@ class KnownArtifacts(Protocol):
 NOT_READY = "not-ready"
 """The fallback where a plan is asked for and not made yet."""
 
+NEXT_TURN = "next-turn"
+"""The fallback where a plan arrived within the turn, and a change now costs more than it saves."""
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -130,6 +138,7 @@ class Planned:
         fallback: Reason for the rule's plan although a model's was wanted; empty if not wanted.
         call_ids: The model's calls in the ledger.
         saved_tokens: Approximate tokens saved against the rule's plan; negative for a larger plan.
+        is_anew: True for a plan that arrived within the turn.
     """
 
     plan: ArtifactPlan
@@ -138,6 +147,7 @@ class Planned:
     fallback: str = ""
     call_ids: Sequence[UUID] = ()
     saved_tokens: int = 0
+    is_anew: bool = False
 
     @property
     def is_models(self) -> bool:
@@ -153,6 +163,7 @@ class Planned:
 
 
 NO_PLAN_NEEDED = Planned(ArtifactPlan(()), PlanningChoice(use=False, reason=PlanningReason.NO_ARTIFACTS))
+LEFT_TO_STEPS = Planned(ArtifactPlan(()), PlanningChoice(use=False, reason=PlanningReason.LEFT_TO_STEPS))
 
 
 def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: KnownArtifacts) -> Planned:
@@ -176,35 +187,52 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: KnownA
     cannot = _cannot(question, artifacts, known)
     if cannot or question.session is None:
         return Planned(by_rule, choice, fallback=cannot)
-    attached = _attached(artifacts)
     key = PlanKey.of(
         question.session.session_id,
         question.wanted.asked,
         [one.artifact_id for one in artifacts],
         focus=question.wanted.read_for,
-        attached=attached,
+        attached=_attached(artifacts),
         model=question.chosen.planner,
     )
     row = _ask(question, question.session, key, artifacts)
-    if row is not None and row.state is PlanState.READY and row.plan is not None:
-        plan = load_plan(row.plan, by_rule, attached=attached)
-        saved = _saved(by_rule, plan, artifacts)
-        return Planned(plan, choice, by_model=True, call_ids=row.call_ids, saved_tokens=saved)
+    if row is not None and row.state is PlanState.READY:
+        followed = _follow(question, Planned(by_rule, choice), row, artifacts)
+        if followed is not None:
+            return followed
     near = _find_near(question, key)
-    if near is not None and near.plan is not None:
-        plan = for_question(load_plan(near.plan, by_rule, attached=attached), question.wanted)
-        saved = _saved(by_rule, plan, artifacts)
-        return Planned(
-            plan,
-            choice,
-            by_model=True,
-            fallback="near-question",
-            call_ids=near.call_ids,
-            saved_tokens=saved,
-        )
-    if row is None or row.state is PlanState.WANTED:
-        return Planned(by_rule, choice, fallback=NOT_READY if row else _why_not_asked(question))
-    return Planned(by_rule, choice, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
+    rules = Planned(by_rule, choice, fallback="near-question")
+    followed = _follow(question, rules, near, artifacts) if near is not None else None
+    return followed or _unfollowed(question, Planned(by_rule, choice), row)
+
+
+def _follow(
+    question: Planning, rules: Planned, row: ArtifactPlanRecord, artifacts: Sequence[Artifact]
+) -> Planned | None:
+    """Follow a stored plan; one that arrived within the turn only if the change pays at once."""
+    if row.plan is None:
+        return None
+    plan = load_plan(row.plan, rules.plan, attached=_attached(artifacts))
+    if rules.fallback:
+        plan = for_question(plan, question.wanted)
+    tokens = {one.artifact_id: one.tokens for one in artifacts}
+    block = _size(plan, tokens)
+    saved = _size(rules.plan, tokens) - block
+    is_late = question.arrivals is not None and question.arrivals.is_late(row.ready_at)
+    if is_late and question.arrivals is not None and not question.arrivals.pays(saved, block):
+        return None
+    return replace(
+        rules, plan=plan, by_model=True, call_ids=row.call_ids, saved_tokens=saved, is_anew=is_late
+    )
+
+
+def _unfollowed(question: Planning, rules: Planned, row: ArtifactPlanRecord | None) -> Planned:
+    """Follow the rule's plan, and say why no model's plan is followed."""
+    if row is None:
+        return replace(rules, fallback=_why_not_asked(question))
+    if row.state is PlanState.FAILED:
+        return replace(rules, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
+    return replace(rules, fallback=NOT_READY if row.state is PlanState.WANTED else NEXT_TURN)
 
 
 def _cannot(question: Planning, artifacts: Sequence[Artifact], known: KnownArtifacts) -> str:
@@ -230,7 +258,7 @@ def _why_not_asked(question: Planning) -> str:
 
 def _ask(
     question: Planning, session: SessionState, key: PlanKey, artifacts: Sequence[Artifact]
-) -> PlanRow | None:
+) -> ArtifactPlanRecord | None:
     """Return the plan's row; request a missing plan, and wait if the caller waits.
 
     A question answered by the present request is not planned: the plan would come too late. A failed plan is
@@ -274,15 +302,13 @@ def _is_worth_it(db: Transaction, question: Planning, artifacts: Sequence[Artifa
     model = question.session.model if question.session else None
     default = planning_settings().artifact_price_share
     share = price_share(db, question.tenant_id, maker=maker, answering=model or "", default=default)
-    record, account = find_record(db, question.tenant_id, What(Purpose.PLAN, FocusOrigin.REQUEST))
+    record, account = find_record(db, question.tenant_id, What(SpeculationPurpose.PLAN, FocusOrigin.REQUEST))
     tokens = PLAN_TOKENS + PLAN_TOKENS_EACH * len(artifacts)
     guess = Guess(PLAN_USES, expected_saving(PLAN_SAVING, record), tokens, share)
+    block = sum(min(one.tokens, USUAL_READING_TOKENS) for one in artifacts)
+    if question.arrivals is not None and not question.arrivals.pays(int(guess.saving), block):
+        return False
     return worth_making(guess, record, account, planning_settings().worth_limits).is_made
-
-
-def _saved(by_rule: ArtifactPlan, by_model: ArtifactPlan, artifacts: Sequence[Artifact]) -> int:
-    tokens = {one.artifact_id: one.tokens for one in artifacts}
-    return _size(by_rule, tokens) - _size(by_model, tokens)
 
 
 def _size(plan: ArtifactPlan, tokens: Mapping[str, int]) -> int:
@@ -296,7 +322,7 @@ def _size(plan: ArtifactPlan, tokens: Mapping[str, int]) -> int:
     )
 
 
-def _is_asked(question: Planning, key: PlanKey, found: PlanRow | None) -> bool:
+def _is_asked(question: Planning, key: PlanKey, found: ArtifactPlanRecord | None) -> bool:
     """Tell whether to request or await a plan, possibly requested before, in time to be used."""
     if found is None or not _is_in_time(question):
         return _is_in_time(question)
@@ -326,17 +352,19 @@ def _attached(artifacts: Sequence[Artifact]) -> list[str]:
     return [artifact.artifact_id for artifact in artifacts if artifact.metadata.get("attached")]
 
 
-def _find(tenant_id: UUID, key: PlanKey) -> PlanRow | None:
+def _find(tenant_id: UUID, key: PlanKey) -> ArtifactPlanRecord | None:
     with read_transaction() as db:
         return find_plan(db, tenant_id, key)
 
 
-def _find_near(question: Planning, key: PlanKey) -> PlanRow | None:
+def _find_near(question: Planning, key: PlanKey) -> ArtifactPlanRecord | None:
     """Find the plan for the same artifacts with the nearest question, if near enough."""
     with read_transaction() as db:
         rows = find_ready_plans(
             db, question.tenant_id, key, focus=question.wanted.read_for, model=question.chosen.planner
         )
-    by_focus = {normalise(row.question): row for row in rows}
+    arrivals = question.arrivals
+    in_time = [row for row in rows if arrivals is None or not arrivals.is_late(row.ready_at)]
+    by_focus = {normalise(row.question): row for row in in_time}
     best = nearest(normalise(question.wanted.asked), by_focus)
     return by_focus[best[0]] if best else None

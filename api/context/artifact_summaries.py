@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from context.artifacts.region import ReadingForm
@@ -40,7 +41,13 @@ class Match:
 
 
 def find_matches(
-    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], focus: Focus, maker: Maker
+    db: Transaction,
+    tenant_id: UUID,
+    artifact_ids: Sequence[str],
+    focus: Focus,
+    maker: Maker,
+    *,
+    ready_by: datetime | None = None,
 ) -> dict[str, Match]:
     """Find the best summary of each artifact for a focus, if near enough.
 
@@ -52,25 +59,38 @@ def find_matches(
         artifact_ids: The artifacts' ids.
         focus: The reader's question.
         maker: The summarizer in force, and its prompt.
+        ready_by: Latest time of the making; None for any.
     """
     own = find_exact(
-        db, tenant_id, artifact_ids, focus.key, model=maker.model, prompt_version=maker.prompt_version
+        db,
+        tenant_id,
+        artifact_ids,
+        focus.key,
+        model=maker.model,
+        prompt_version=maker.prompt_version,
+        ready_by=ready_by,
     )
     left = [one for one in artifact_ids if one not in own]
-    others = find_exact(db, tenant_id, left, focus.key) if maker.is_known else {}
+    others = find_exact(db, tenant_id, left, focus.key, ready_by=ready_by) if maker.is_known else {}
     left = [one for one in left if one not in others]
     return {
-        **_near(db, tenant_id, left, focus, maker),
+        **_near(db, tenant_id, left, focus, maker, ready_by=ready_by),
         **{one: Match(ReadingForm.NEAR, summary, other_summarizer=True) for one, summary in others.items()},
         **{one: Match(ReadingForm.EXACT, summary) for one, summary in own.items()},
     }
 
 
 def _near(
-    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], focus: Focus, maker: Maker
+    db: Transaction,
+    tenant_id: UUID,
+    artifact_ids: Sequence[str],
+    focus: Focus,
+    maker: Maker,
+    *,
+    ready_by: datetime | None,
 ) -> dict[str, Match]:
     found = {}
-    for artifact_id, candidates in _candidates(db, tenant_id, artifact_ids, maker).items():
+    for artifact_id, candidates in _candidates(db, tenant_id, artifact_ids, maker, ready_by).items():
         best = nearest(focus, list(candidates))
         chosen = candidates[best[0]] if best else None
         summary = load_ready(db, tenant_id, chosen.key) if chosen else None
@@ -80,11 +100,11 @@ def _near(
 
 
 def _candidates(
-    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], maker: Maker
+    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], maker: Maker, ready_by: datetime | None
 ) -> dict[str, dict[Focus, Candidate]]:
     """Group candidates by artifact and focus; for the same focus the maker's summary, else the latest one."""
     by_artifact: dict[str, dict[Focus, Candidate]] = {}
-    for candidate in find_candidates(db, tenant_id, artifact_ids):
+    for candidate in find_candidates(db, tenant_id, artifact_ids, ready_by=ready_by):
         of_one = by_artifact.setdefault(candidate.key.artifact_id, {})
         focus = normalise(candidate.focus)
         kept = of_one.get(focus)

@@ -22,7 +22,7 @@ ENTRY_BYTES = 64
 
 
 @dataclass(frozen=True)
-class ArtifactText:
+class CachedText:
     """The whole text of an artifact, with its passages if prepared or cheap to make."""
 
     content: str
@@ -47,12 +47,12 @@ class TextCache:
 
     def __init__(self, most_bytes: int | None = None) -> None:
         """Limit the cache to a size in bytes; None for the size in the settings."""
-        self._known: OrderedDict[str, ArtifactText] = OrderedDict()
+        self._known: OrderedDict[str, CachedText] = OrderedDict()
         self._bytes = 0
         self._most = most_bytes
         self._lock = Lock()
 
-    def find(self, artifact_id: str) -> ArtifactText | None:
+    def find(self, artifact_id: str) -> CachedText | None:
         """Find a text in the cache."""
         with self._lock:
             found = self._known.get(artifact_id)
@@ -60,7 +60,7 @@ class TextCache:
                 self._known.move_to_end(artifact_id)
             return found
 
-    def keep(self, artifact_id: str, text: ArtifactText) -> None:
+    def keep(self, artifact_id: str, text: CachedText) -> None:
         """Cache a text; a text too large for the cache is not kept."""
         most = api_settings().text_cache_bytes if self._most is None else self._most
         size = text.weight_bytes
@@ -83,7 +83,7 @@ INDEX_AT_ONCE_CHARS = 200_000
 
 def load_texts(
     db: Transaction, tenant_id: UUID, wanted: Sequence[Artifact], *, most_bytes: int
-) -> dict[str, ArtifactText]:
+) -> dict[str, CachedText]:
     """Load the texts of the tenant's artifacts in order, up to a total size.
 
     Args:
@@ -95,7 +95,7 @@ def load_texts(
     Returns:
         Texts by artifact id.
     """
-    found: dict[str, ArtifactText] = {}
+    found: dict[str, CachedText] = {}
     missing: dict[str, Artifact] = {}
     for artifact in wanted:
         most_bytes -= artifact.size_chars
@@ -109,7 +109,7 @@ def load_texts(
     return found | _read(db, tenant_id, missing)
 
 
-def _read(db: Transaction, tenant_id: UUID, missing: Mapping[str, Artifact]) -> dict[str, ArtifactText]:
+def _read(db: Transaction, tenant_id: UUID, missing: Mapping[str, Artifact]) -> dict[str, CachedText]:
     if not missing:
         return {}
     contents = load_contents(db, tenant_id, missing)
@@ -117,7 +117,7 @@ def _read(db: Transaction, tenant_id: UUID, missing: Mapping[str, Artifact]) -> 
     found = {}
     for artifact_id, content in contents.items():
         index = _index(missing[artifact_id], content, passages.get(artifact_id))
-        found[artifact_id] = ArtifactText(content, index)
+        found[artifact_id] = CachedText(content, index)
         texts.keep(artifact_id, found[artifact_id])
     return found
 
@@ -131,7 +131,7 @@ def _index(artifact: Artifact, content: str, prepared: bytes | None) -> PassageI
     return index_now(content, artifact)
 
 
-def brought_text(tenant_id: UUID, artifact: Artifact, content: str) -> ArtifactText:
+def brought_text(tenant_id: UUID, artifact: Artifact, content: str) -> CachedText:
     """Return a request's inline document as a text, cached for the next request.
 
     The cache is per tenant, so that response times reveal nothing about other tenants' documents.
@@ -144,7 +144,7 @@ def brought_text(tenant_id: UUID, artifact: Artifact, content: str) -> ArtifactT
     name = f"{tenant_id} {artifact.artifact_id} {artifact.kind.value}"
     known = texts.find(name)
     if known is None:
-        known = ArtifactText(content, index_now(content, artifact))
+        known = CachedText(content, index_now(content, artifact))
         texts.keep(name, known)
     return known
 

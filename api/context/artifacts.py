@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
 
-from api.context.artifact_plan import NO_PLAN_NEEDED, ModelChoice, Planned, choose_plan
+from api.context.arrivals import Arrivals
+from api.context.artifact_plan import LEFT_TO_STEPS, NO_PLAN_NEEDED, ModelChoice, Planned, choose_plan
 from api.context.artifact_summaries import Match, find_matches
-from api.context.artifact_texts import ArtifactText, brought_text, load_texts
+from api.context.artifact_texts import CachedText, brought_text, load_texts
 from api.context.attachments import RequestAttachment, find_attachments, read_attachments
 from context.artifact_plans.by_rule import ArtifactQuery
 from context.artifact_plans.needs_plan import room_for_artifacts
@@ -32,6 +34,9 @@ from models.database import Transaction, read_transaction
 PARTIAL_METHODS = frozenset({"extractive", "summary-of-excerpt"})
 """Methods with a result from some passages only."""
 
+MOST_EXTRACT_TOKENS = 8_000
+"""Most tokens of an extract, however large the document."""
+
 LOOKUP_TOKENS = 1_000
 """Most tokens of an extract for an exact look-up; more would be irrelevant."""
 
@@ -44,11 +49,13 @@ class Room:
         whole: Room beside the required parts.
         raw: Size of raw history in the room.
         most_share: Highest share of artifacts in the room.
+        has_attachments: True if the request brings documents.
     """
 
     whole: int
     raw: int = 0
     most_share: float = 1.0
+    has_attachments: bool = False
 
     @property
     def for_artifacts(self) -> int:
@@ -74,6 +81,10 @@ class ArtifactQuestion:
         by_rule: True to ignore models' summaries and plans.
         is_trial: True for a trial: no plan is requested.
         in_force: Maker of exactly matching summaries.
+        arrivals: Decision about what arrived within the turn; None to show everything.
+        cached_share: Price of a cached token as a share of the input price; 0 without a cache, or for a
+            request with a budget of its own.
+        least_relevance: Share of the question's words that an artifact must hold to be shown.
     """
 
     tenant_id: UUID
@@ -88,6 +99,9 @@ class ArtifactQuestion:
     by_rule: bool = False
     is_trial: bool = False
     in_force: Maker = ANYBODY
+    arrivals: Arrivals | None = None
+    cached_share: float = 0.0
+    least_relevance: float = 0.0
 
     @property
     def budget_tokens(self) -> int:
@@ -110,6 +124,8 @@ class ArtifactSelection:
         summarizer: The request's summarizer model; empty for the settings' own.
         in_force: Maker of exactly matching summaries.
         room: Room for artifacts, in stored tokens.
+        arrivals: Decision about what arrived within the turn; None to show everything.
+        is_anew: True if something that arrived within the turn is shown at once.
     """
 
     shelf: ArtifactCandidates | None = None
@@ -122,6 +138,8 @@ class ArtifactSelection:
     summarizer: str = ""
     in_force: Maker = ANYBODY
     room: int = 0
+    arrivals: Arrivals | None = None
+    is_anew: bool = False
 
     @property
     def keys(self) -> dict[str, SummaryKey]:
@@ -147,6 +165,10 @@ def gather_artifacts(question: ArtifactQuestion) -> ArtifactSelection:
         if not artifacts:
             return ArtifactSelection()
         found = _read(db, question, artifacts, find_old(uses))
+    if question.least_relevance:
+        artifacts = [one for one in artifacts if found.answers(one.artifact_id, question.least_relevance)]
+    if not artifacts:
+        return ArtifactSelection(planned=LEFT_TO_STEPS)
     planned = choose_plan(question, artifacts, found)
     settings = planning_settings()
     exact = asking(question.wanted.query) is Asking.SPECIFIC
@@ -155,7 +177,7 @@ def gather_artifacts(question: ArtifactQuestion) -> ArtifactSelection:
         found.available,
         room_share=settings.artifact_room_share,
         most_share=question.room.most_share,
-        extract_tokens=LOOKUP_TOKENS if exact else EXTRACT_TOKENS,
+        extract_tokens=LOOKUP_TOKENS if exact else _extract_tokens(question, artifacts),
     )
     return ArtifactSelection(
         shelf,
@@ -168,7 +190,21 @@ def gather_artifacts(question: ArtifactQuestion) -> ArtifactSelection:
         summarizer=question.chosen.summarizer,
         in_force=question.in_force,
         room=question.budget_tokens,
+        arrivals=question.arrivals,
+        is_anew=found.is_anew or planned.is_anew,
     )
+
+
+def _extract_tokens(question: ArtifactQuestion, artifacts: Sequence[Artifact]) -> int:
+    """Compute the most tokens of an extract: as many as the whole text would cost from the provider's cache.
+
+    An extract behind history is never cached. A text that stands whole in its message costs the cached price
+    in each request, so an extract of the same price shows as much as is worth it. Beside other texts, an
+    extract keeps the usual size.
+    """
+    if len(artifacts) != 1:
+        return EXTRACT_TOKENS
+    return max(EXTRACT_TOKENS, min(int(artifacts[0].tokens * question.cached_share), MOST_EXTRACT_TOKENS))
 
 
 def _uses(db: Transaction, question: ArtifactQuestion) -> list[Use]:
@@ -201,6 +237,11 @@ class _Found:
     answered: frozenset[str]
     matches: Mapping[str, Match]
     available: Mapping[str, Available]
+    is_anew: bool = False
+
+    def answers(self, artifact_id: str, least_relevance: float) -> bool:
+        """Tell whether an artifact holds so many of the question's words."""
+        return self.relevance.get(artifact_id, 0.0) >= least_relevance
 
 
 def _read(
@@ -219,17 +260,13 @@ def _read(
         for artifact in artifacts
         if artifact.content is not None
     }
-    ids = [artifact.artifact_id for artifact in artifacts]
     indexes = {one: text.index for one, text in texts.items() if text.index is not None}
     whole = frozenset(
         artifact.artifact_id
         for artifact in artifacts
         if (index := indexes.get(artifact.artifact_id)) and asks_for_all(focus, artifact.title, index)
     )
-    focused = [] if question.by_rule else [one for one in ids if one not in whole]
-    general = [] if question.by_rule else sorted(whole)
-    matches = find_matches(db, question.tenant_id, focused, focus, question.in_force)
-    matches |= find_matches(db, question.tenant_id, general, normalise(""), question.in_force)
+    matches, is_anew = _find_matches(db, question, artifacts, focus, whole)
     available = {
         artifact.artifact_id: _available(
             artifact,
@@ -242,12 +279,48 @@ def _read(
     answered = frozenset(one for one, match in matches.items() if match.answers_focus)
     latest = artifacts[-1].artifact_id
     relevance = {} if focus.is_general else compare_texts(indexes, question.wanted.text, latest=latest)
-    return _Found(focus, old, relevance, whole, answered, matches, available)
+    return _Found(focus, old, relevance, whole, answered, matches, available, is_anew)
+
+
+def _find_matches(
+    db: Transaction,
+    question: ArtifactQuestion,
+    artifacts: Sequence[Artifact],
+    focus: Focus,
+    whole: frozenset[str],
+) -> tuple[Mapping[str, Match], bool]:
+    """Find the usable summaries, and tell whether some arrived within the turn and pay at once.
+
+    Summaries that do not pay at once wait for the next turn.
+    """
+    if question.by_rule:
+        return {}, False
+    focused = [one.artifact_id for one in artifacts if one.artifact_id not in whole]
+
+    def find(ready_by: datetime | None = None) -> dict[str, Match]:
+        asked = ((focused, focus), (sorted(whole), normalise("")))
+        found = [
+            find_matches(db, question.tenant_id, ids, wanted, question.in_force, ready_by=ready_by)
+            for ids, wanted in asked
+        ]
+        return {**found[0], **found[1]}
+
+    matches, arrivals = find(), question.arrivals
+    late = {one for one, match in matches.items() if arrivals and arrivals.is_late(match.summary.ready_at)}
+    if arrivals is None or not late:
+        return matches, False
+    saved = sum(
+        min(EXTRACT_TOKENS, one.tokens) - matches[one.artifact_id].summary.tokens
+        for one in artifacts
+        if one.artifact_id in late
+    )
+    block = sum(matches[one.artifact_id].summary.tokens for one in artifacts if one.artifact_id in matches)
+    return (matches, True) if arrivals.pays(saved, block) else (find(arrivals.as_of), False)
 
 
 def _available(
     artifact: Artifact,
-    text: ArtifactText | None,
+    text: CachedText | None,
     match: Match | None,
     old: Superseded | None,
 ) -> Available:
@@ -278,7 +351,7 @@ def _summary(match: Match) -> Reading:
     )
 
 
-def _extractor(text: ArtifactText) -> Extract | None:
+def _extractor(text: CachedText) -> Extract | None:
     index = text.index
     if index is None:
         return None

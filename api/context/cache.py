@@ -1,10 +1,18 @@
-"""Cache of measured and indexed tools; most requests send the same tools."""
+"""Caches of a process: measured and indexed tools, and lessons learned about models."""
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from threading import Lock
-from typing import TypeVar
+from typing import Generic, TypeVar
+from uuid import UUID
 
+from api.settings import api_settings
+from context.providers.usage import model_key
+from models.database import Transaction, read_transaction
+
+Lesson = TypeVar("Lesson")
 Made = TypeVar("Made")
 
 
@@ -36,3 +44,55 @@ class Kept:
 ladders = Kept(256)
 indexes = Kept(256)
 offers = Kept(64)
+
+
+@dataclass(frozen=True)
+class _KeptLesson(Generic[Lesson]):
+    lesson: Lesson
+    until: float
+    learned_at: float = 0.0
+
+
+class LessonCache(Generic[Lesson]):
+    """Cache of lessons per tenant and model, to save a query per read."""
+
+    def __init__(
+        self,
+        load: Callable[[Transaction, UUID, str], Lesson],
+        is_settled: Callable[[Lesson], bool],
+        most: int = 10_000,
+    ) -> None:
+        """Take the query, and the test for a lesson that few more reports would change."""
+        self._known: dict[tuple[UUID, str], _KeptLesson[Lesson]] = {}
+        self._load, self._is_settled, self._most = load, is_settled, most
+        self._lock = Lock()
+
+    def find(self, tenant_id: UUID, model: str) -> Lesson:
+        """Find a model's lesson."""
+        known = self._known.get((tenant_id, model_key(model)))
+        if known is not None and time.monotonic() < known.until:
+            return known.lesson
+        with read_transaction() as db:
+            lesson = self._load(db, tenant_id, model)
+        self.keep(tenant_id, model, lesson, learned_at=known.learned_at if known else 0.0)
+        return lesson
+
+    def keep(self, tenant_id: UUID, model: str, lesson: Lesson, *, learned_at: float) -> None:
+        """Cache a lesson, with the time of the last learned report."""
+        until = time.monotonic() + api_settings().calibration_cache_s
+        with self._lock:
+            if len(self._known) >= self._most:
+                self._known.clear()
+            self._known[tenant_id, model_key(model)] = _KeptLesson(lesson, until, learned_at)
+
+    def forget(self) -> None:
+        """Forget all lessons, so that the next read asks the database."""
+        with self._lock:
+            self._known.clear()
+
+    def is_sampled_out(self, tenant_id: UUID, model: str) -> bool:
+        """Tell whether a settled model's report was learned recently."""
+        known = self._known.get((tenant_id, model_key(model)))
+        if known is None or not self._is_settled(known.lesson):
+            return False
+        return time.monotonic() < known.learned_at + api_settings().calibration_settled_every_s

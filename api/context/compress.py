@@ -1,14 +1,22 @@
 """Emergency compression: answers a refused window with a smaller window, and records the reason."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 import structlog
 from fastapi import APIRouter, Response
 from pydantic import Field
+from starlette.background import BackgroundTask
 
+from api.answers.base import answers
+from api.answers.context import ContextWindow
 from api.catalogs.budgets import profiles
+from api.context.cache_found import expect
+from api.context.compacted import stand_under
 from api.context.fill import FilledWindow, WindowQuery, fill_window, gather, load_tail
+from api.context.full_history import NewPart, find_new_part
+from api.context.kept_windows import keep_afterwards
 from api.context.prepare import RequestPlace, prepare
 from api.context.request import (
     ContextRequest,
@@ -18,16 +26,18 @@ from api.context.request import (
     read_request,
     with_known_window,
 )
-from api.context.respond import ResponseInputs, respond
+from api.context.respond import ResponseInputs, expectation_of, respond
 from api.context.tail import summary_notes
 from api.http.call import BodyCall, SessionId, documented
 from api.http.errors import ProblemError
 from api.http.retry import committed
 from api.http.turnstile import CHANGES_SESSION
+from api.http.waiting import wait_for_turn
 from api.turns.intake import MAX_WINDOW
 from context.providers.errors import ErrorKind, classify
 from context.providers.profiles import shared_floor
-from context.types import JsonObject
+from context.tokens.budget import Budget
+from context.types import JsonObject, Message
 from context.window.emergency import EmergencyCut
 from context.window.rebuild import NO_CUT, Refused, rebuild_smaller
 from models.conversations.refused import remember_refusal
@@ -36,7 +46,7 @@ from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import activate_prepared
 from models.database import Transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
-from models.providers.context_limit import LimitSource, Sighting, learn_limit
+from models.providers.context_limit import Sighting, SightingSource, learn_limit
 from models.recall.index import is_indexed
 from models.tenants.tenant import Caller
 
@@ -75,7 +85,7 @@ class _Refusal:
     """
 
     limit_tokens: int | None = None
-    source: LimitSource = LimitSource.OBSERVED
+    source: SightingSource = SightingSource.OBSERVED
     requested_tokens: int | None = None
     teaches: bool = True
     is_unsigned: bool = False
@@ -96,6 +106,7 @@ class _Refusal:
     "/sessions/{session_id}/compress",
     openapi_extra=documented(CompressRequest),
     dependencies=CHANGES_SESSION,
+    **answers(ContextWindow, "compress_context", "Compress a refused context"),
 )
 def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with a smaller window than the refused one; later reads start from the new window.
@@ -106,15 +117,20 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     caller = call.caller("read", "write")
     request = call.body(CompressRequest)
     refusal = _read_refusal(request)
-    given = read_request(request)
     tenant_id = caller.tenant_id
+    wait_for_turn(tenant_id, session_id, request.after_turn, request.wait_ms)
+    part = find_new_part(tenant_id, session_id, request)
+    request = part.request
+    given = read_request(request)
     if refusal.is_of_shape:
-        return _without_refused(tenant_id, session_id, request, refusal)
+        return _without_refused(tenant_id, session_id, part, refusal)
     with read_transaction() as db:
         seen = find_standing(db, tenant_id, session_id, request.model)
         known = find_limits(db, tenant_id, request.model, session_id, seen)
     request = with_known_window(tenant_id, request, seen)
     _require_this_window(request, refusal)
+    under = _Under(tenant_id, part, request, given.new, budget_of(request, known))
+    seen = under(seen)
     tail = load_tail(tenant_id, seen, request.model, budget_of(request, known))
     given = prepare(
         RequestPlace(tenant_id, session_id, tail.messages), request, given, budget_of(request, known)
@@ -123,7 +139,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     asked = ask(request, given, limits, seen)
     sought = WindowQuery(tenant_id, request, given, seen, budget_of(request, known), is_refused=True)
     refused = gather(sought, tail)
-    settled = _settle(tenant_id, seen, request.model)
+    settled = seen if seen and seen.compacted else under(_settle(tenant_id, seen, request.model))
     rebuilt = rebuild_smaller(
         Refused(
             refused.request,
@@ -138,6 +154,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     was_cut = seen is not None and _cut(tenant_id, seen, rebuilt.cut)
     with read_transaction() as db:
         now = find_standing(db, tenant_id, session_id, request.model)
+    now = under(now)
     # Where another call was faster, its cut stands: cutting once more would leave out more than was refused.
     # Where a turn or a summary came in meanwhile, the window is made of that state, like the rest.
     filled = (
@@ -145,15 +162,32 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
         if was_cut and _reaches(now) == (_reaches(seen)[0], _reaches(settled)[1])
         else fill_window(WindowQuery(tenant_id, request, given, now, asked.budget, is_refused=True))
     )
-    answer = respond(ResponseInputs(tenant_id, request, given, filled, now, asked, limits))
+    answer = _answer(session_id, ResponseInputs(tenant_id, request, given, filled, now, asked, limits))
     _learn(caller, session_id, request.model, refusal)
     return answer
 
 
+@dataclass(frozen=True)
+class _Under:
+    """The request's view of its session: under a provider's compaction, before messages brought again."""
+
+    tenant_id: UUID
+    part: NewPart[CompressRequest]
+    request: CompressRequest
+    new: Sequence[Message]
+    budget: Budget
+
+    def __call__(self, standing: SessionSnapshot | None) -> SessionSnapshot | None:
+        """Return the state of the session for the request."""
+        under = stand_under(self.tenant_id, standing, request=self.request, new=self.new, budget=self.budget)
+        return self.part.before(under)
+
+
 def _without_refused(
-    tenant_id: UUID, session_id: str, request: CompressRequest, refusal: _Refusal
+    tenant_id: UUID, session_id: str, part: NewPart[CompressRequest], refusal: _Refusal
 ) -> Response:
     """Answer with the window without the refused parts, and record the refusal for later windows."""
+    request = part.request
     with read_transaction() as db:
         seen = find_standing(db, tenant_id, session_id, request.model)
         known = find_limits(db, tenant_id, request.model, session_id, seen)
@@ -162,15 +196,24 @@ def _without_refused(
         committed(lambda db: remember_refusal(db, tenant_id, session, most_images=most))
         with read_transaction() as db:
             seen = find_standing(db, tenant_id, session_id, request.model)
-    request = with_known_window(tenant_id, request, seen)
+    request, given = with_known_window(tenant_id, request, seen), read_request(request)
     budget = budget_of(request, known)
+    seen = _Under(tenant_id, part, request, given.new, budget)(seen)
     tail = load_tail(tenant_id, seen, request.model, budget)
-    given = prepare(
-        RequestPlace(tenant_id, session_id, tail.messages), request, read_request(request), budget
-    )
+    given = prepare(RequestPlace(tenant_id, session_id, tail.messages), request, given, budget)
     sought = WindowQuery(tenant_id, request, given, seen, budget, is_unsigned=refusal.is_unsigned)
     asked = ask(request, given, known, seen)
-    return respond(ResponseInputs(tenant_id, request, given, fill_window(sought, tail), seen, asked, known))
+    filled = fill_window(sought, tail)
+    return _answer(session_id, ResponseInputs(tenant_id, request, given, filled, seen, asked, known))
+
+
+def _answer(session_id: str, answering: ResponseInputs) -> Response:
+    """Answer, and store afterwards what the provider should find: the refused request was never answered."""
+    answer, expected = respond(answering), expectation_of(answering)
+    if expected is not None:
+        answer.background = BackgroundTask(expect, answering.tenant_id, expected)
+    keep_afterwards(answer, session_id, answering, call="compress")
+    return answer
 
 
 def _read_refusal(request: CompressRequest) -> _Refusal:
@@ -186,7 +229,7 @@ def _read_refusal(request: CompressRequest) -> _Refusal:
     if error.kind is ErrorKind.CONTEXT_OVERFLOW:
         named = error.limit_tokens or 0
         if LEAST_LIMIT <= named <= min(observed or MAX_WINDOW, MAX_WINDOW):
-            return _Refusal(named, LimitSource.ERROR, error.requested_tokens)
+            return _Refusal(named, SightingSource.ERROR, error.requested_tokens)
         is_beyond = observed is None and named > MAX_WINDOW
         return _Refusal(observed, requested_tokens=error.requested_tokens, is_beyond=is_beyond)
     if observed is None:

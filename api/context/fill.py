@@ -4,26 +4,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from api.context.arrivals import arrivals_in
+from api.context.artifact_plan import LEFT_TO_STEPS
 from api.context.artifacts import ArtifactQuestion, ArtifactSelection, Room, gather_artifacts
 from api.context.beside import canonical_room
+from api.context.cache_found import cached_share, caches
 from api.context.calibration import calibrations
 from api.context.current_summarizer import find_maker
-from api.context.in_place import caches, put_in_place
+from api.context.in_place import put_in_place
 from api.context.prepare import choose_models
 from api.context.recall import RecallQuestion, recall
 from api.context.request import ContextRequest, ParsedRequest
+from api.context.shown_before import expects_steps, opening_seq, shown_before
 from api.context.tail import notes_of, read_tail
 from api.context.user_recall import UserQuestion, let_first, recall_user, user_limits_of
 from api.turns.large_results import restore_messages
 from context.artifact_plans.by_rule import ArtifactQuery
-from context.artifact_plans.needs_plan import canonical_tokens, most_share_of_old
-from context.artifact_plans.question import standing_question
+from context.artifact_plans.needs_plan import ARTIFACT_TOKENS, canonical_tokens, most_share_of_old
+from context.artifact_plans.question import Asking, asking, looks_back, recall_question, standing_question
 from context.artifacts.restore import fit_restored, put_back_newest
 from context.artifacts.split import pointed_artifacts
 from context.conversation.turns import open_turn_of, opening_of
 from context.preflight.by_category import FULL_MEMORY
-from context.recall.offer import NO_OFFER, RecallOffer
-from context.recall.ranking import find_question
+from context.recall.offer import NO_OFFER, RecallOffer, RecallStatus
 from context.shadow.parts import EVERY_PART, ShadowPart
 from context.tokens.budget import Budget
 from context.types import Message
@@ -36,6 +39,9 @@ from models.conversations.standing import SessionSnapshot
 from models.database import read_transaction
 from models.recall.settings import recall_settings
 from models.telemetry.tracing import span
+
+LEAN_RELEVANCE = 0.75
+"""Share of a question's words that an artifact must hold to come before a turn of steps."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,19 @@ class WindowQuery:
         """Whether results of tools are shown as they were, as far as they fit."""
         return ShadowPart.EXTRACTS not in self.applied
 
+    @property
+    def is_lean(self) -> bool:
+        """Whether little comes before the turn: its steps can read again, and are read anew after a block.
+
+        What stands between history and a turn is gone at the next turn, so that the whole turn leaves the
+        provider's cache.
+        """
+        request = self.request
+        if request.attachments or request.focus or self.budget.is_narrowed or self.shows_whole:
+            return False
+        has_steps = bool(self.given.tools.tools) and expects_steps(self.standing)
+        return has_steps and caches(self.tenant_id, request.model)
+
 
 @dataclass(frozen=True)
 class WindowInputs:
@@ -90,6 +109,7 @@ class WindowInputs:
     request: WindowRequest
     shelving: ArtifactSelection
     in_place: Sequence[str] = ()
+    turn_from: int = 0
 
 
 @dataclass(frozen=True)
@@ -100,6 +120,12 @@ class FilledWindow:
     shelving: ArtifactSelection
     asked: WindowRequest
     in_place: Sequence[str] = ()
+    turn_from: int = 0
+
+    @property
+    def bare_from(self) -> int | None:
+        """First message of a turn that has outgrown its beginning; None for another turn."""
+        return self.turn_from if self.window.is_bare else None
 
 
 def fill_window(sought: WindowQuery, tail: Tail | None = None) -> FilledWindow:
@@ -110,7 +136,7 @@ def fill_window(sought: WindowQuery, tail: Tail | None = None) -> FilledWindow:
     left_out = sought.standing.session.left_out if sought.standing else None
     if left_out is not None:
         window = replace(window, certificate=certify_left_out(window.certificate, left_out))
-    return FilledWindow(window, gathered.shelving, gathered.request, gathered.in_place)
+    return FilledWindow(window, gathered.shelving, gathered.request, gathered.in_place, gathered.turn_from)
 
 
 def gather(sought: WindowQuery, tail: Tail | None = None) -> WindowInputs:
@@ -122,30 +148,20 @@ def gather(sought: WindowQuery, tail: Tail | None = None) -> WindowInputs:
     standing, budget = sought.standing, sought.budget
     known = tail or load_tail(tenant_id, standing, request.model, budget)
     notes = notes_of(standing)
+    turn = [*open_turn_of(known.messages, given.new), *given.new]
+    turn_from = opening_seq(turn, standing.session.last_seq if standing else 0)
+    kept = shown_before(tenant_id, standing, request.model, budget, turn)
+    known = Tail(*kept.hide(known.messages, known.unread))
     messages, shown = _open(sought, known.messages, room_tokens=_left_tokens(sought, notes, given.new))
     before = messages[: len(messages) - len(open_turn_of(messages, given.new))]
     going_on = messages[len(before) :]
     opening = opening_of([*going_on, *given.new])
-    before, in_place = _put_in_place(sought, notes, opening, before)
+    before, in_place = _put_in_place(sought, notes, opening, Tail(before, known.unread))
     messages = [*before, *going_on]
-    question = find_question(given.said, messages)
-    chosen = choose_models(tenant_id, request)
-    asked_of_artifacts = ArtifactQuestion(
-        tenant_id=tenant_id,
-        session=standing.session if standing else None,
-        attachments=request.attachments or (),
-        wanted=ArtifactQuery(standing_question(given.said, messages), request.focus),
-        chosen=chosen,
-        room=_room(sought, notes, opening, before),
-        wait_ms=request.wait_ms,
-        shown=shown.union(in_place),
-        goes_on=any(message.answer_ids for message in given.new),
-        by_rule=sought.shows_whole,
-        is_trial=sought.is_trial,
-        in_force=find_maker(chosen.summarizer),
-    )
+    question = recall_question(given.said, messages)
+    room = _room(sought, notes, opening, Tail(before, known.unread))
     with span("gather artifacts"):
-        shelving = gather_artifacts(asked_of_artifacts)
+        shelving = _select(sought, messages, going_on, room, shown.union(in_place))
     with span("recall passages") as step:
         recalled, of_user = _recall(sought, question, Tail(before, known.unread), notes, opening)
         found = len(recalled.passages) + (len(of_user.passages) if of_user else 0)
@@ -158,6 +174,7 @@ def gather(sought: WindowQuery, tail: Tail | None = None) -> WindowInputs:
         system=given.system,
         tools=given.tools,
         notes=notes,
+        compacted=standing.compacted.messages if standing and standing.compacted else (),
         recall=recalled,
         unread=known.unread,
         user_recall=of_user,
@@ -165,19 +182,27 @@ def gather(sought: WindowQuery, tail: Tail | None = None) -> WindowInputs:
         wire=request.wire,
         calibration=calibrations.find(tenant_id, request.model),
         refused=_refused_before(sought),
+        keeps_prefix=caches(tenant_id, request.model),
+        is_bare=kept.is_bare,
     )
-    return WindowInputs(asked, shelving, in_place)
+    return WindowInputs(asked, shelving, in_place, turn_from)
 
 
 def _recall(
-    sought: WindowQuery, question: str, tail: Tail, notes: ActiveSummary | None, new: Sequence[Message]
+    sought: WindowQuery,
+    question: str,
+    tail: Tail,
+    notes: ActiveSummary | None,
+    new: Sequence[Message],
 ) -> tuple[RecallOffer, RecallOffer | None]:
     """Find what bears on the question: in the session, and where asked for in the user's other sessions."""
     request, standing = sought.request, sought.standing
     memory = sought.given.judged.found.memory if sought.given.judged else None
     room = _history_tokens(sought, notes, new)
     own = NO_OFFER
-    if standing:
+    if sought.is_lean and not looks_back(question):
+        own = RecallOffer(status=RecallStatus.SKIPPED)
+    elif standing:
         own = recall(
             RecallQuestion(
                 sought.tenant_id,
@@ -188,14 +213,52 @@ def _recall(
                 tail.messages,
                 tail.unread,
                 memory,
+                [message.seq for message in standing.compacted.messages] if standing.compacted else (),
             )
         )
+    if sought.is_lean:
+        own = replace(own, limits=replace(own.limits, tight_share=0.0, free_share=0.0))
     if not request.recalls_user:
         return own, None
     limits = user_limits_of(recall_settings(), memory or FULL_MEMORY, sought.budget)
     session_id = standing.session.session_id if standing else None
     asked = UserQuestion(sought.tenant_id, session_id, request.user_id or None, question, limits, room)
     return own, let_first(recall_user(asked), own)
+
+
+def _select(
+    sought: WindowQuery,
+    messages: Sequence[Message],
+    going_on: Sequence[Message],
+    room: Room,
+    shown: frozenset[str],
+) -> ArtifactSelection:
+    """Gather artifacts beside those that the messages show; before steps only for a specific question."""
+    tenant_id, request, given = sought.tenant_id, sought.request, sought.given
+    session = sought.standing.session if sought.standing else None
+    wanted = ArtifactQuery(standing_question(given.said, messages), request.focus)
+    if sought.is_lean and asking(wanted.query) is not Asking.SPECIFIC:
+        return ArtifactSelection(planned=LEFT_TO_STEPS)
+    chosen = choose_models(tenant_id, request)
+    return gather_artifacts(
+        ArtifactQuestion(
+            tenant_id=tenant_id,
+            session=session,
+            attachments=request.attachments or (),
+            wanted=wanted,
+            chosen=chosen,
+            room=room,
+            wait_ms=request.wait_ms,
+            shown=shown,
+            goes_on=any(message.answer_ids for message in given.new),
+            by_rule=sought.shows_whole,
+            is_trial=sought.is_trial,
+            in_force=find_maker(chosen.summarizer),
+            arrivals=arrivals_in(tenant_id, request.model, session, [*going_on, *given.new]),
+            cached_share=0.0 if sought.budget.is_narrowed else cached_share(tenant_id, request.model),
+            least_relevance=LEAN_RELEVANCE if sought.is_lean else 0.0,
+        )
+    )
 
 
 def _refused_before(sought: WindowQuery) -> RefusedBefore:
@@ -242,15 +305,19 @@ def _open(
 
 
 def _put_in_place(
-    sought: WindowQuery, notes: ActiveSummary | None, opening: Sequence[Message], before: Sequence[Message]
+    sought: WindowQuery, notes: ActiveSummary | None, opening: Sequence[Message], history: Tail
 ) -> tuple[Sequence[Message], Sequence[str]]:
     """Put results of earlier turns into their messages where a cache keeps them, and nobody wants less."""
     standing = sought.standing
     is_kept = sought.shows_whole or sought.is_refused or sought.budget.is_narrowed
-    if standing is None or is_kept or standing.session.left_out or not caches(sought.request.model):
-        return before, ()
-    room = _room(sought, notes, opening, before)
-    return put_in_place(sought.tenant_id, standing.session.session_id, before, room)
+    if standing is None or is_kept or standing.session.left_out:
+        return history.messages, ()
+    if sought.is_lean and (notes or history.unread):
+        return history.messages, ()
+    if not caches(sought.tenant_id, sought.request.model):
+        return history.messages, ()
+    room = _room(sought, notes, opening, history)
+    return put_in_place(sought.tenant_id, standing.session, history.messages, room)
 
 
 def _left_tokens(sought: WindowQuery, notes: ActiveSummary | None, new: Sequence[Message]) -> int:
@@ -270,11 +337,12 @@ def _history_tokens(sought: WindowQuery, notes: ActiveSummary | None, new: Seque
     return max(min(left, most), 0)
 
 
-def _room(
-    sought: WindowQuery, notes: ActiveSummary | None, new: Sequence[Message], messages: Sequence[Message]
-) -> Room:
-    """Say what history leaves for artifacts; a turn keeps what it had at its beginning."""
+def _room(sought: WindowQuery, notes: ActiveSummary | None, new: Sequence[Message], history: Tail) -> Room:
+    """Say what history, hidden or not, leaves for artifacts; a turn keeps what it had at its beginning."""
     whole = _history_tokens(sought, notes, new)
     most = most_share_of_old(whole, planning_settings().artifact_most_share)
-    raw = sum(message.tokens for message in messages)
-    return Room(whole, raw, 1.0 if sought.request.attachments else most)
+    most = min(most, ARTIFACT_TOKENS / max(whole, 1)) if sought.is_lean else most
+    raw = sum(message.tokens for message in history.messages)
+    raw += (history.unread.tokens or 0) if history.unread else 0
+    brought = bool(sought.request.attachments)
+    return Room(whole, raw, 1.0 if brought else most, has_attachments=brought)

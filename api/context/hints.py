@@ -25,8 +25,8 @@ def learn_request(tenant_id: UUID, standing: SessionSnapshot, asked: RequestSize
     if budget.named_window is not None:
         window = session.usual_window.after(budget.named_window)
         window = replace(window, tokens=session.context_window) if window.narrow_reads else window
-    seen = (session.system_tokens, session.tools_tokens, session.max_tokens, usual)
-    now = (asked.system_tokens, asked.tools_tokens, budget.max_tokens, window)
+    seen = (session.system_tokens, session.tools_tokens, session.max_tokens, usual, session.asked_model)
+    now = (asked.system_tokens, asked.tools_tokens, budget.max_tokens, window, asked.model)
     pressing = wants_work(standing, asked)
     if seen == now and not pressing:
         return

@@ -9,15 +9,15 @@ from api.catalogs.budgets import profiles
 from api.context import current_summarizer as in_force
 from api.context.artifact_plan import ModelChoice
 from api.context.beside import Beside
-from api.context.in_place import caches
+from api.context.cache_found import caches, learned_rule
 from api.context.request import ContextRequest, ParsedRequest
 from api.context.tail import count_request_tools, system_message
 from api.context.tools import (
     ChosenTools,
     ToolOffer,
     ToolRoom,
-    best_tools,
     choose_tools,
+    match_tools,
     offer_tools,
     tool_names_of,
     used_tools,
@@ -38,7 +38,7 @@ from context.preflight.annotate import (
 )
 from context.preflight.by_category import KNOWN_TOOLS
 from context.preflight.skills import cut_skills
-from context.providers.cache_rules import cache_rule, keeps_list_of_tools
+from context.providers.cache_rules import keeps_list_of_tools
 from context.recall.ranking import find_question
 from context.shadow.parts import EVERY_PART, ShadowPart
 from context.tokens.budget import Budget
@@ -182,7 +182,7 @@ def _keeps_tools(
 ) -> bool:
     """Tell whether to send all tools, since a changed list costs more of the cached prefix than it saves."""
     allowed = judged.found.tool_allowlist
-    if allowed is None or not offered.tools or not caches(model):
+    if allowed is None or not offered.tools or not caches(place.tenant_id, model):
         return False
     stay = {"", *allowed, *used_tools(offered, [*place.tail, *given.new], given.new[0].wire)}
     fewer = [tool for tool in offered.tools if (tool_name(tool) or "") in stay]
@@ -191,7 +191,7 @@ def _keeps_tools(
         all_tokens=count_request_tools(list(offered.tools)).tokens,
         fewer_tokens=count_request_tools(fewer).tokens,
         prefix_tokens=sum(message.tokens for message in before) + len(given.prompt) // CHARS_A_TOKEN,
-        rule=cache_rule(model),
+        rule=learned_rule(place.tenant_id, model),
     )
 
 
@@ -226,7 +226,7 @@ def _judge(
         attachments=[each.media_type for each in request.attachments or ()],
         tools=offered.names if offered.tools is not None else None,
         called=called,
-        best=best_tools(offered, question),
+        matched=match_tools(offered, question),
         kind=request.kind,
         is_trial=is_trial,
     )

@@ -1,6 +1,6 @@
 """Recall of turns outside of a request's window; a request neither waits nor fails because of it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -48,6 +48,7 @@ class RecallQuestion:
         tail: The newest raw messages, oldest first.
         unread: Older raw messages not read.
         memory: Recall wanted by preflight; the settings are for full recall.
+        shown: Messages of a provider's compacted window, shown anyhow.
     """
 
     tenant_id: UUID
@@ -58,6 +59,7 @@ class RecallQuestion:
     tail: Sequence[Message] = ()
     unread: Unread | None = None
     memory: MemoryParams | None = None
+    shown: Collection[int] = ()
 
     @property
     def limits(self) -> RecallLimits:
@@ -136,7 +138,7 @@ def recall(asked: RecallQuestion) -> RecallOffer:
         log.warning("recall_failed", session_id=session.session_id, error=type(error).__name__)
         return RecallOffer(status=RecallStatus.SEARCH_FAILED, limits=limits)
     return RecallOffer(
-        passages=_worth_showing(found.passages, session),
+        passages=_worth_showing(found.passages, session, asked.shown),
         weights=found.weights,
         known=known_share(found.stats, found.weights),
         limits=limits,
@@ -146,14 +148,16 @@ def recall(asked: RecallQuestion) -> RecallOffer:
     )
 
 
-def _worth_showing(passages: Sequence[Passage], session: SessionState) -> list[Passage]:
-    """Drop the message kept by an emergency, and the date of passages as new as the newest turn."""
+def _worth_showing(
+    passages: Sequence[Passage], session: SessionState, shown: Collection[int]
+) -> list[Passage]:
+    """Drop messages shown anyhow, and the date of passages as new as the newest turn."""
     kept = session.left_out.kept_seq if session.left_out else None
     today = session.last_turn_at.date() if session.last_turn_at else None
     return [
         replace(passage, said_on=None) if passage.said_on == today else passage
         for passage in passages
-        if passage.seq != kept
+        if passage.seq != kept and passage.seq not in shown
     ]
 
 

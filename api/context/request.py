@@ -22,12 +22,11 @@ from context.errors import InvalidInputError
 from context.preflight.annotate import HintPlace
 from context.preflight.types import RequestKind
 from context.providers.usual_window import UsualWindow
-from context.shape.rule_names import is_blank
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.budget import Budget, HistoryLimit, choose_budget
 from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Role, Wire
-from context.wire.anthropic.blocks import told_blocks
+from context.wire.formats import format_of
 from context.wire.parts import PartKind, read_parts
 from models.conversations.history_limit import tenant_history_limit
 from models.conversations.standing import SessionSnapshot
@@ -40,6 +39,13 @@ class RecallScope(StrEnum):
 
     SESSION = "session"
     USER = "user"
+
+
+class SentHistory(StrEnum):
+    """Extent of a request's messages."""
+
+    NEW = "new"
+    FULL = "full"
 
 
 class RecallWish(Body):
@@ -60,6 +66,9 @@ class ContextRequest(Body):
     max_tokens: int | None = Field(None, ge=1, le=MAX_WINDOW, description="The output limit.")
     system_prompt: str | None = Field(None, description="The platform's own instructions.")
     messages: list[JsonObject] = Field(min_length=1, description="The new message or messages.")
+    history: SentHistory = Field(
+        SentHistory.NEW, description="full: `messages` holds the whole history; stored messages count once."
+    )
     tools: list[JsonObject] | None = Field(None, description="Tool definitions of the request.")
     catalog: str | None = Field(None, description="A stored catalog instead of `tools`.")
     attachments: list[RequestAttachment] | None = Field(
@@ -73,10 +82,14 @@ class ContextRequest(Body):
     )
     recall: RecallWish = Field(RecallWish(), description="Where recall looks.")
     speakers: bool = Field(default=False, description="Whether stored words of users name who speaks.")
-    wait_ms: int = Field(0, ge=0, description="How long to wait for work that is under way.")
+    wait_ms: int = Field(0, ge=0, description="How long to wait for work under way, and for `after_turn`.")
+    after_turn: str | None = Field(
+        None, max_length=200, description="A turn that must be stored; 409 if it is not in time."
+    )
     kind: RequestKind = Field(RequestKind.USER, description="What the request comes from.")
     hint: HintPlace = Field(HintPlace.FIELD, description="Where preflight's hint goes beside the answer.")
     top_n: int | None = Field(None, ge=1, le=5_000, description="The most tools to send.")
+    explain: bool = Field(default=False, description="Whether the answer names every tool left out.")
     planner_model: str | None = Field(None, max_length=200, description="The model that plans.")
     summarizer_model: str | None = Field(None, max_length=200, description="The model that summarizes.")
 
@@ -130,9 +143,8 @@ def read_request(request: ContextRequest) -> ParsedRequest:
     """
     budget_of(request, NO_LIMITS)
     prompt, new = _read_messages(request)
-    if request.wire is not Wire.ANTHROPIC and not request.attachments and all(map(_is_empty, new)):
-        raise InvalidInputError("messages", "say nothing; send text, media or a tool's result in one of them")
-    if request.wire is Wire.ANTHROPIC and not request.attachments and not any(map(_tells, new)):
+    is_told = format_of(request.wire).is_told
+    if not request.attachments and not any(is_told(message.body) for message in new):
         raise InvalidInputError("messages", "say nothing; send text, media or a tool's result in one of them")
     return ParsedRequest(new, system_message(prompt), NO_TOOLS, prompt=prompt or "")
 
@@ -160,17 +172,6 @@ def _read_messages(request: ContextRequest) -> tuple[str | None, list[Message]]:
 
 def _words(message: Message) -> str:
     return "\n\n".join(part.text for part in read_parts(message) if part.kind is PartKind.TEXT)
-
-
-def _is_empty(message: Message) -> bool:
-    """Tell whether a user's message has no parts, or only blank parts."""
-    content = message.body.get("content")
-    return message.role is Role.USER and isinstance(content, list) and all(map(is_blank, content))
-
-
-def _tells(message: Message) -> bool:
-    """Tell whether the provider accepts any content of a message; a request without any asks nothing."""
-    return bool(told_blocks(message.body["content"]))
 
 
 def with_known_window(tenant_id: UUID, request: Request, standing: SessionSnapshot | None) -> Request:

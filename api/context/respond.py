@@ -7,20 +7,28 @@ from typing import Any
 from uuid import UUID
 
 from fastapi import Response
+from sqlalchemy.dialects.postgresql import Range
 
-from api.context.activation import RequestSize, cache_report
+from api.context.activation import CacheForecast, RequestSize, cache_report, forecast_cache
 from api.context.answer import utilization_of, window_answer
+from api.context.cache_found import shares
 from api.context.fill import FilledWindow
 from api.context.request import ContextRequest, ParsedRequest, WindowLimits
 from api.context.usage_report import artifact_members, tool_exclusions, tool_members
+from api.http.encoding import encode
 from api.preflight.routes import preflight_json
 from api.settings import api_settings
 from context.providers.cache_rules import cache_rule
-from context.types import JsonObject, Wire
+from context.shape.rule_names import MARK, ShapeRule, few_tool_marks
+from context.shape.target import target_of
+from context.types import JsonObject
 from context.window.activation import Activation
 from context.window.assemble import Window
 from context.window.cache_marks import Prefix, place_marks
+from context.wire.formats import format_of
+from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot
+from models.learning.cache_found import Expectation
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,11 @@ class ResponseInputs:
     prepared: SessionSnapshot | None = None
     shadow: Mapping[str, Any] | None = None
 
+    @property
+    def forecast(self) -> CacheForecast:
+        """Forecast of the provider's cached part of the window."""
+        return forecast_cache(self.standing, self.asked, self.filled.window.certificate)
+
 
 def respond(answering: ResponseInputs) -> Response:
     """Write a window down as an answer."""
@@ -60,13 +73,17 @@ def respond(answering: ResponseInputs) -> Response:
         answering.standing,
         answering.asked,
     )
-    window, shelving = _with_tools_left_out(answering.filled.window, given), answering.filled.shelving
+    window, shelving = (
+        _with_tools_left_out(answering.filled.window, given, explain=request.explain),
+        answering.filled.shelving,
+    )
     utilization = {
         **utilization_of(window, standing, asked.budget, model=request.model, goal=request.focus),
         **artifact_members(answering.tenant_id, shelving, window.shelved, model=request.model),
-        "tools": tool_members(given.chosen),
+        "tools": tool_members(given.chosen, explain=request.explain),
         "cache": {
-            **cache_report(standing, asked, window.certificate, answering.activation),
+            **cache_report(standing, asked, answering.forecast, answering.activation),
+            "found_share": round(shares.find(answering.tenant_id, request.model).share, 4),
             "in_place": list(answering.filled.in_place),
             "behind_history": [one.artifact.artifact_id for one in window.shelved.execution.used],
         },
@@ -90,9 +107,37 @@ def respond(answering: ResponseInputs) -> Response:
     return Response(answer, media_type="application/json")
 
 
-def _with_tools_left_out(window: Window, given: ParsedRequest) -> Window:
+def expectation_of(answering: ResponseInputs) -> Expectation | None:
+    """Write down what the provider should find, for the turn's report; None for an unstored session."""
+    standing = answering.standing
+    if standing is None:
+        return None
+    return Expectation(
+        standing.session.session_id,
+        standing.session.last_seq,
+        answering.request.model,
+        answering.filled.window.certificate.input_tokens,
+        answering.forecast.expected_tokens,
+        as_of=standing.now,
+        is_anew=answering.filled.shelving.is_anew,
+        hidden=_hidden(standing.session, answering),
+        bare_from=answering.filled.bare_from,
+    )
+
+
+def _hidden(session: SessionState, answering: ResponseInputs) -> Range[int] | None:
+    """Name the raw messages that the next window hides too; None where nothing is new."""
+    asked, tail = answering.asked, answering.filled.window.certificate.tail
+    first, raw_from = tail[0] if tail else session.last_seq + 1, session.tail_from + 1
+    is_smaller = asked.budget.is_narrowed or asked.budget.context_window < asked.lasting.context_window
+    if is_smaller or first == max(session.shown_from, raw_from):
+        return None
+    return Range(raw_from, first) if first > raw_from else Range(empty=True)
+
+
+def _with_tools_left_out(window: Window, given: ParsedRequest, *, explain: bool) -> Window:
     """List the omitted tools, so that no omission is silent."""
-    left_out = tool_exclusions(given.chosen)
+    left_out = tool_exclusions(given.chosen, explain=explain)
     if not left_out and not given.chosen.losses:
         return window
     certificate = window.certificate
@@ -107,12 +152,14 @@ def _with_tools_left_out(window: Window, given: ParsedRequest) -> Window:
 def _with_marks(window: Window, answering: ResponseInputs) -> tuple[Window, list[JsonObject] | None]:
     """Mark the beginning shared with the next request, in a format with cache marks, unless marks are off."""
     request, tools = answering.request, answering.given.chosen.tools or None
-    if request.wire is not Wire.ANTHROPIC or not api_settings().cache_marks:
+    if tools:
+        window, tools = _with_few_tool_marks(window, tools, request)
+    if not format_of(request.wire).has_cache_marks or not api_settings().cache_marks:
         return window, tools
     tokens: Counter[str] = Counter()
     for block in window.certificate.blocks:
         tokens[block.source] += block.tokens
-    before = sum(tokens[part] for part in ("system_prompt", "tools", "summary", "history"))
+    before = sum(tokens[part] for part in ("system_prompt", "tools", "compaction", "summary", "history"))
     passing = tokens["artifact"] + tokens["recall"] + tokens["user_recall"]
     prefix = Prefix(
         tokens["tools"],
@@ -122,3 +169,17 @@ def _with_marks(window: Window, answering: ResponseInputs) -> tuple[Window, list
     )
     items, tools = place_marks(window.items, tools, prefix, cache_rule(request.model))
     return replace(window, items=items), tools
+
+
+def _with_few_tool_marks(
+    window: Window, tools: list[JsonObject], request: ContextRequest
+) -> tuple[Window, list[JsonObject]]:
+    """Leave out marks of tools above the provider's limit, and name the rule in the certificate."""
+    if MARK.encode() not in encode(tools):
+        return window, tools
+    few = few_tool_marks(tools, takes_marks=target_of(request.wire, request.model).takes_marks)
+    if all(a is b for a, b in zip(few, tools, strict=True)):
+        return window, tools
+    shape = window.certificate.accepted_shape
+    shape = replace(shape, rules=tuple(sorted({*shape.rules, ShapeRule.CACHE_MARKS})))
+    return replace(window, certificate=replace(window.certificate, accepted_shape=shape)), few

@@ -1,35 +1,45 @@
 """The context of the next request: the fitting window, with proof."""
 
+from contextlib import nullcontext
+from functools import partial
 from uuid import UUID
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 from starlette.background import BackgroundTasks
 
+from api.answers.base import answers
+from api.answers.context import ContextWindow
 from api.context.activation import settle
+from api.context.cache_found import expect
+from api.context.compacted import stand_under
 from api.context.fill import FilledWindow, WindowQuery, fill_window, load_tail
+from api.context.full_history import NewPart, find_new_part
 from api.context.hints import learn_request
+from api.context.kept_windows import keep_afterwards
 from api.context.prefix import may_be_ridden, remember_prefix
 from api.context.prepare import RequestPlace, prepare
 from api.context.request import (
     ContextRequest,
+    ParsedRequest,
     ask,
     budget_of,
     find_limits,
     read_request,
     with_known_window,
 )
-from api.context.respond import ResponseInputs, respond
+from api.context.respond import ResponseInputs, expectation_of, respond
 from api.context.usage_report import remember_use
 from api.http.call import BodyCall, SessionId, documented
-from api.http.waiting import wait_for_work
+from api.http.waiting import wait_for_turn, wait_for_work
 from api.shadow.record import Shadow, record_shadow, shadow_of
 from api.shadow.variants import BuiltWindow, VariantQuery, as_shown
 from context.certificate import Certificate
 from context.shadow.parts import ShadowPart
 from models.conversations.standing import SessionSnapshot, find_standing
-from models.database import read_transaction
+from models.database import one_reading_connection, read_transaction
 from models.due_work.queue import WorkKind
+from models.learning.cache_found import Expectation
 from models.telemetry.counters import Counted, count
 from models.telemetry.tracing import span
 
@@ -44,7 +54,11 @@ class ContextCall(ContextRequest):
     )
 
 
-@router.post("/sessions/{session_id}/context", openapi_extra=documented(ContextCall))
+@router.post(
+    "/sessions/{session_id}/context",
+    openapi_extra=documented(ContextCall),
+    **answers(ContextWindow, "build_context", "Build the context of the next request"),
+)
 def read_context(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with the newest summary in force, artifacts and the raw turns after, within the budget."""
     caller = call.caller("read")
@@ -67,16 +81,29 @@ def answer_context(
     Raises:
         AfterturnError: The request cannot be answered, with the reason.
     """
-    given = read_request(request)
     if is_trial:
         request = request.model_copy(update={"wait_ms": 0})
+    wait_for_turn(tenant_id, session_id, request.after_turn, request.wait_ms)
+    part = find_new_part(tenant_id, session_id, request)
+    request, given = part.request, read_request(part.request)
     if request.wait_ms:
         wait_for_work(tenant_id, WorkKind.SUMMARIZE, session_id, request.wait_ms)
+    # A caller that waits for a plan would hold the connection meanwhile.
+    with nullcontext() if request.wait_ms else one_reading_connection():
+        return _answer(tenant_id, session_id, part, given, is_trial=is_trial)
+
+
+def _answer(
+    tenant_id: UUID, session_id: str, part: NewPart[ContextRequest], given: ParsedRequest, *, is_trial: bool
+) -> Response:
+    request = part.request
     with span("load standing"), read_transaction() as db:
         standing = find_standing(db, tenant_id, session_id, request.model)
         limits = find_limits(db, tenant_id, request.model, session_id, standing)
     request = with_known_window(tenant_id, request, standing)
     budget, shadow, read = budget_of(request, limits), shadow_of(tenant_id), given
+    under = partial(stand_under, tenant_id, request=request, new=given.new, budget=budget)
+    standing = part.before(under(standing))
     shown = as_shown(standing, shadow.applied)
     tail = load_tail(tenant_id, shown, request.model, budget)
     with span("rank tools"):
@@ -86,6 +113,7 @@ def answer_context(
     standing, activation = settle(tenant_id, standing, asked, keep=not is_trial) if standing else (None, None)
     is_same = standing is before
     if not is_same:  # it was read again: the window is of that moment, whoever changed the session meanwhile
+        standing = part.before(under(standing))
         shown = as_shown(standing, shadow.applied)
     if ShadowPart.SUMMARIES not in shadow.applied:
         activation = None
@@ -101,7 +129,8 @@ def answer_context(
     if is_trial:
         return answer
     asking = VariantQuery(tenant_id, session_id, request, read, standing, limits)
-    answer.background = _afterwards(sought, filled, asking, shadow)
+    answer.background = _afterwards(sought, filled, asking, shadow, expectation_of(answering))
+    keep_afterwards(answer, session_id, answering, call="context")
     _count(shown, filled.window.certificate)
     if filled.shelving.artifacts:
         count(Counted.PLANNING, filled.shelving.planned.outcome)
@@ -119,11 +148,17 @@ def _count(standing: SessionSnapshot | None, certificate: Certificate) -> None:
 
 
 def _afterwards(
-    sought: WindowQuery, filled: FilledWindow, asking: VariantQuery, shadow: Shadow
+    sought: WindowQuery,
+    filled: FilledWindow,
+    asking: VariantQuery,
+    shadow: Shadow,
+    expected: Expectation | None,
 ) -> BackgroundTasks | None:
     """Build the tasks after the answer; a lost task is harmless."""
     judged, shelved = sought.given.judged, filled.window.shelved
     later = BackgroundTasks([judged.recording] if judged and judged.recording else [])
+    if expected is not None:
+        later.add_task(expect, sought.tenant_id, expected)
     if shelved.execution.records and not shadow.tries(ShadowPart.EXTRACTS):
         session = sought.standing.session if sought.standing else None
         later.add_task(

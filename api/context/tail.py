@@ -1,18 +1,22 @@
 """Inputs of a window: the newest raw messages, the notes before, cached counts."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from threading import Lock
+from math import inf
 from uuid import UUID
 
+from api.cache import FreshCache
 from api.http.encoding import encode
-from context.tokens import NO_TOOLS, Count, ToolsCount, guarantee, measure_tools
+from context.tokens import Count, ToolsCount, guarantee, measure_tools
 from context.tokens.budget import Budget
 from context.tokens.message_counts import count_of, counted_now
+from context.tokens.tools import ToolCount
 from context.types import JsonObject, Message, Role
-from context.window.assemble import ActiveSummary, Unread, new_message, notes_message
+from context.window.assemble import ActiveSummary, Unread
 from context.window.emergency import with_note
+from context.window.types import new_message, notes_message
+from context.wire.compaction import without_compaction
 from models.conversations.history import load_newest
 from models.conversations.session_state import COUNTS_REVISION, SessionState
 from models.conversations.standing import SessionSnapshot
@@ -42,8 +46,8 @@ def read_tail(
         part = load_newest(db, tenant_id, session.session_id, after_seq=after, up_to_seq=up_to, most=most)
         if session.counts_revision < COUNTS_REVISION:
             part = list(map(counted_now, part))
-        tail = part + tail
         up_to = part[0].seq - 1 if len(part) == most else after
+        tail = _without_compactions(part) + tail
     left_out = session.left_out
     if up_to > after:
         known = session.raw_tokens - sum(message.tokens for message in tail)
@@ -54,7 +58,15 @@ def read_tail(
             *load_newest(db, tenant_id, session.session_id, after_seq=kept - 1, up_to_seq=kept, most=1),
             *tail,
         ]
+    if standing.compacted and standing.compacted.after:
+        tail = [standing.compacted.after, *tail]
     return tail, None
+
+
+def _without_compactions(messages: Sequence[Message]) -> list[Message]:
+    """Leave out compactions: the one in force comes before the turns, and no other stands for anything."""
+    kept = (without_compaction(message) if message.compaction else message for message in messages)
+    return [message for message in kept if message is not None]
 
 
 def _is_enough(tail: Sequence[Message], model: str, budget: Budget) -> bool:
@@ -106,41 +118,20 @@ def system_message(text: str | None) -> Message | None:
 
 
 def count_request_tools(tools: list[JsonObject] | None) -> ToolsCount:
-    """Count the tool definitions; cached, since most requests repeat the same tools."""
-    if not tools:
-        return NO_TOOLS
-    known = counts.find(hashlib.sha256(encode(tools)).digest(), lambda: _count_tools(tools))
-    return ToolsCount(known.tokens, known.wide or 0, known.messages)
+    """Count the tool definitions, each once: requests send other choices of the same tools."""
+    return measure_tools(tools or [], _count_tool)
 
 
-def _count_tools(tools: list[JsonObject]) -> Count:
-    size = measure_tools(tools)
-    return Count(size.tokens, size.wide, size.tools)
+def _count_tool(tool: JsonObject) -> ToolCount:
+    return tool_counts.find(hashlib.sha256(encode(tool)).digest(), lambda: ToolCount.of(tool))
 
 
 def _digest(kind: str, text: str) -> bytes:
     return hashlib.sha256(f"{kind}\0{text}".encode("utf-8", "surrogatepass")).digest()
 
 
-class CountCache:
-    """Cache of counts of long repeated texts; only digests are kept."""
+counts = FreshCache[bytes, Count](lambda: inf, most=20_000)
+"""Counts of long repeated texts by their digests."""
 
-    def __init__(self, most: int = 20_000) -> None:
-        """Limit the number of cached counts."""
-        self._known: dict[bytes, Count] = {}
-        self._most = most
-        self._lock = Lock()
-
-    def find(self, digest: bytes, count: Callable[[], Count]) -> Count:
-        """Return the count of a digest, computed once."""
-        known = self._known.get(digest)
-        if known is None:
-            known = count()
-            with self._lock:
-                if len(self._known) >= self._most:
-                    self._known.clear()
-                self._known[digest] = known
-        return known
-
-
-counts = CountCache()
+tool_counts = FreshCache[bytes, ToolCount](lambda: inf, most=20_000)
+"""Counts of tools by their digests."""

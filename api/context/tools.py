@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from uuid import UUID
 
 import structlog
@@ -13,19 +14,22 @@ from api.catalogs.prior_cache import prior_sets
 from api.context.cache import indexes, ladders, offers
 from api.http.encoding import encode
 from api.http.errors import ProblemError
-from context.catalog.containers import called_names, pinned_tools
+from context.catalog.containers import called_names, containers, pinned_tools
 from context.catalog.convert import convert_tools
 from context.catalog.definitions import Definitions, define_tools
 from context.catalog.fit import Compaction
 from context.catalog.tools import ToolLadder, fit_tools, tool_name
 from context.catalog.types import CatalogBudget
 from context.certificate import Carried
+from context.preflight.choose_tools import MatchedTools
 from context.preflight.wrappers import without_wrappers
 from context.priors.types import NO_PRIORS, Priors
 from context.providers.profile_types import ModelProfile
 from context.providers.profiles import catalog_budget, most_tools
 from context.ranking.index import RankingIndex, index_tools
+from context.ranking.near import FIRST, count_near
 from context.ranking.rank import rank
+from context.ranking.types import Ranking
 from context.tokens import family_of
 from context.tool_plans.gap import gap_warning
 from context.types import JsonObject, Message, Wire
@@ -62,8 +66,23 @@ class ToolOffer:
     missed: Callable[[str, Priors], str | None] = lambda *_: None
     pipelines: tuple[str, ...] = ()
     losses: tuple[Carried, ...] = ()
+    _rankings: dict[str, tuple[Ranking, Priors]] = field(default_factory=dict, init=False, repr=False)
 
-    @property
+    def rank(self, question: str) -> tuple[Ranking, Priors]:
+        """Rank the tools for a question with the priors of their history; once for each question.
+
+        Raises:
+            ValueError: The offer has no index.
+        """
+        if self.index is None:
+            raise ValueError("an offer without an index ranks nothing")
+        found = self._rankings.get(question)
+        if found is None:
+            priors = self.priors(question)
+            found = self._rankings[question] = rank(self.index(), question, priors=priors), priors
+        return found
+
+    @cached_property
     def names(self) -> list[str]:
         """Names of the tools, without nameless tools."""
         return [name for name in map(tool_name, self.tools or ()) if name]
@@ -159,7 +178,10 @@ def used_tools(offered: ToolOffer, messages: Sequence[Message], wire: Wire) -> f
 
     Container tools stay too, since their contents are unknown.
     """
-    return pinned_tools(offered.tools or (), called_names(messages), wire)
+    if not offered.tools:
+        return pinned_tools((), called_names(messages), wire)
+    held = indexes.find((offered.key, "containers"), frozenset, lambda: containers(offered.tools or ()))
+    return pinned_tools(offered.names, called_names(messages), wire) | held
 
 
 def name_tools(tools: Sequence[str | JsonObject]) -> ToolOffer:
@@ -175,17 +197,19 @@ def name_tools(tools: Sequence[str | JsonObject]) -> ToolOffer:
     )
 
 
-def best_tools(offered: ToolOffer, question: str, *, most: int = BEST) -> list[str]:
-    """List the tools matched by a question's words, best first; empty without a match.
-
-    A client's wrapper text around the user's words is ignored.
-    """
+def match_tools(offered: ToolOffer, question: str) -> MatchedTools:
+    """Match tools by a question's words; a client's wrapper text around the user's words is ignored."""
     question = without_wrappers(question)
     if offered.index is None or not question:
-        return []
+        return MatchedTools()
+    ranking = offered.rank(question)[0]
+    number, entries = count_near(ranking), ranking.entries
     names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
-    best = rank(offered.index(), question, priors=offered.priors(question), limit=most).entries
-    return [names.get(entry.entry_id, entry.entry_id) for entry in best if entry.score > 0]
+    first = [entry.entry_id for entry in entries[: max(number or 0, FIRST)]]
+    named = tuple(names.get(entry_id, entry_id) for entry_id in first)
+    matches = sum(entry.score > 0 for entry in entries[:BEST])
+    near = named[:number] if number is not None else None
+    return MatchedTools(named[:matches], near, named[:FIRST])
 
 
 def choose_tools(
@@ -237,10 +261,11 @@ def choose_tools(
         most=_most(model, top_n, whole=room.whole),
     )
     _log_cut(model, fitted.compaction)
+    sent = tool_names_of(fitted.tools)
     return ChosenTools(
         list(fitted.tools),
         tuple(dict.fromkeys(filtered)),
-        tuple(name for name in dict.fromkeys(fitted.hidden) if name not in tool_names_of(fitted.tools)),
+        tuple(name for name in dict.fromkeys(fitted.hidden) if name not in sent),
         fitted.compaction,
         gap_warning,
         offered.entry_ids,
@@ -270,8 +295,7 @@ def _rank(offered: ToolOffer, question: str) -> tuple[list[str], str | None]:
     """Rank the tools' names, with a warning if no tool serves the question."""
     if offered.index is None or not question:
         return [], None
-    priors = offered.priors(question)
-    ranking = rank(offered.index(), question, priors=priors)
+    ranking, priors = offered.rank(question)
     names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
     ranked = [names.get(entry.entry_id, entry.entry_id) for entry in ranking.entries]
     return ranked, gap_warning(ranking, offered.missed(question, priors))

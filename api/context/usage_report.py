@@ -26,7 +26,7 @@ from context.certificate import Exclusion
 from context.focus import Focus, SizeClass, normalise
 from context.focus.key import SIZE_TOKENS
 from context.precompute.predict import HITS, REPEATED, FocusOrigin, ReadingCost
-from context.precompute.worth import Guess, Purpose, worth_making
+from context.precompute.worth import Guess, SpeculationPurpose, worth_making
 from context.window.artifacts import ShownArtifacts
 from models.artifacts.artifact import touch_artifacts
 from models.artifacts.settings import artifact_settings, planning_settings
@@ -89,16 +89,27 @@ def _priced(calls: Iterable[UUID], prices: dict[UUID, Decimal | None]) -> list[D
     return [prices.get(call) for call in calls]
 
 
-def tool_members(chosen: ChosenTools) -> dict[str, Any] | None:
-    """Report the outcome for the tools; None for a request without tools."""
+MOST_NAMED = 20
+"""Most tools left out for one reason that an answer names, unless the request asks for all."""
+
+
+def tool_members(chosen: ChosenTools, *, explain: bool) -> dict[str, Any] | None:
+    """Report the outcome for the tools; None for a request without tools.
+
+    Args:
+        chosen: The tools.
+        explain: True to name all tools left out, and not the first alone.
+    """
     if chosen.tools is None:
         return None
     renamed = {name: entry for name, entry in chosen.entry_ids.items() if name != entry}
     sent = {name for tool in chosen.tools for name in _names(tool)}
     return {
         "sent": len(chosen.tools),
-        "filtered": list(chosen.filtered),
-        "hidden": list(chosen.hidden),
+        "filtered": list(_named(chosen.filtered, explain=explain)),
+        "filtered_count": len(chosen.filtered),
+        "hidden": list(_named(chosen.hidden, explain=explain)),
+        "hidden_count": len(chosen.hidden),
         "compaction": chosen.compaction,
         "hint": _hint(chosen),
         "gap_warning": chosen.gap_warning,
@@ -119,15 +130,30 @@ def _names(tool: dict[str, Any]) -> Iterable[str]:
     return (name,) if isinstance(name, str) else ()
 
 
-def tool_exclusions(chosen: ChosenTools) -> list[Exclusion]:
-    """List the tools and skills left out of a request, each once, as named in the certificate."""
+def _named(names: Sequence[str], *, explain: bool) -> Sequence[str]:
+    return names if explain else names[:MOST_NAMED]
+
+
+def tool_exclusions(chosen: ChosenTools, *, explain: bool) -> list[Exclusion]:
+    """List the tools and skills left out of a request, as named in the certificate, and count the others.
+
+    Args:
+        chosen: The tools.
+        explain: True to name each.
+    """
     left_out = (
         ("tool", "not-wanted-by-preflight", chosen.filtered),
         ("tool", "no-room-for-tools", chosen.hidden),
         ("pipeline", "not-a-tool", chosen.pipelines),
         ("skill", "not-wanted-by-preflight", chosen.skills),
     )
-    return [Exclusion(f"{what} {name}", why, None) for what, why, names in left_out for name in names]
+    found = []
+    for what, why, names in left_out:
+        named = _named(names, explain=explain)
+        found += [Exclusion(f"{what} {name}", why, None) for name in named]
+        if len(named) < len(names):
+            found.append(Exclusion(f"{len(names) - len(named)} more {what}s", why, None))
+    return found
 
 
 def remember_use(
@@ -173,14 +199,17 @@ def _note_uses(
 ) -> None:
     """Count uses of work made ahead, and the tokens saved against an extract and the rule's plan."""
     if shelving.planned.by_model:
-        what = What(Purpose.PLAN, FocusOrigin.REQUEST)
+        what = What(SpeculationPurpose.PLAN, FocusOrigin.REQUEST)
         note_used(db, tenant_id, what, saved_tokens=shelving.planned.saved_tokens)
     known = {one.artifact_id: one for one in shelving.artifacts}
     for artifact_id, origin, tokens in touched:
         if origin != FocusOrigin.ASKED:
             artifact = known[artifact_id]
-            saved = min(EXTRACT_TOKENS, artifact.tokens, shelving.room or artifact.tokens) - tokens
-            note_used(db, tenant_id, What(Purpose.READING, origin, artifact.kind), saved_tokens=saved)
+            extract = shelving.shelf.extract_tokens if shelving.shelf else EXTRACT_TOKENS
+            saved = min(extract, artifact.tokens, shelving.room or artifact.tokens) - tokens
+            note_used(
+                db, tenant_id, What(SpeculationPurpose.READING, origin, artifact.kind), saved_tokens=saved
+            )
 
 
 _Missed: TypeAlias = tuple[Artifact, Focus, ArtifactUsageRecord]
@@ -237,13 +266,15 @@ def _is_worth_it(
     """
     if record.is_outdated:
         return True
-    goes_on = shelving.goes_on or shelving.planned.by_model
-    hits = HITS[FocusOrigin.REQUEST] if goes_on else REPEATED
     cost = ReadingCost(artifact.tokens, min(SIZE_TOKENS[SIZE] // 2, artifact.tokens // 3), artifact.tokens)
     shown = record.tokens if record.how else min(EXTRACT_TOKENS, artifact.tokens)
-    guess = Guess(hits, shown - cost.summary_tokens, cost.made_with, buyer.price_share)
+    saved = shown - cost.summary_tokens
+    goes_on = shelving.goes_on or shelving.planned.by_model
+    waits = shelving.arrivals is not None and not shelving.arrivals.pays(saved, cost.summary_tokens)
+    hits = HITS[FocusOrigin.REQUEST] if goes_on and not waits else REPEATED
+    guess = Guess(hits, saved, cost.made_with, buyer.price_share)
     past, account = find_record(
-        db, buyer.tenant_id, What(Purpose.READING, FocusOrigin.REQUEST, artifact.kind)
+        db, buyer.tenant_id, What(SpeculationPurpose.READING, FocusOrigin.REQUEST, artifact.kind)
     )
     return worth_making(guess, past, account, planning_settings().worth_limits).is_made
 

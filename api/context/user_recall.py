@@ -6,6 +6,7 @@ from uuid import UUID
 import structlog
 
 from api.context.recall import limits_of
+from context.artifact_plans.question import only_agrees
 from context.preflight.types import MemoryParams
 from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.ranking import find_worth
@@ -86,7 +87,7 @@ def _search(db: Transaction, asked: UserQuestion) -> RecallOffer:
         user_id = find_only_user(db, asked.tenant_id, asked.session_id)
     if user_id is None:
         return RecallOffer(status=RecallStatus.NO_USER)
-    if limits.is_skipped:
+    if limits.is_skipped or only_agrees(asked.question):
         return RecallOffer(status=RecallStatus.SKIPPED)
     found = find_user_passages(
         db,

@@ -12,19 +12,22 @@ from fastapi import Depends, Header, Path, Request
 from pydantic import (
     BaseModel,
     ConfigDict,
-    TypeAdapter,
+    GetCoreSchemaHandler,
     ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema
 from starlette.requests import ClientDisconnect
 
+from api.cache import FreshCache
 from api.http.errors import ProblemError
 from api.http.ids import check_id, is_id, refuse_unclean_ids
 from api.http.places import take_place
 from api.http.rate_limit import limits
+from api.http.request_times import TENANT
+from api.http.strict import make_strict, read_scalar
 from api.http.validation import kinds_of, validation_error
 from api.settings import ApiSettings, api_settings
 from context.conversation.ids import id_fault
@@ -43,20 +46,15 @@ _HELD_BACK = "afterturn.held_back"
 
 
 class Body(BaseModel):
-    """A request body: unknown fields are refused, not silently dropped."""
+    """A request body: unknown fields are refused, not silently dropped; numbers and booleans are strict."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    @field_validator("*", mode="before")
     @classmethod
-    def _refuse_truth_as_number(cls, given: Any, info: ValidationInfo) -> Any:
-        """Refuse true and false where a number is due: they would be read as 1 and 0."""
-        kinds = kinds_of(cls.model_fields[info.field_name or ""].annotation)
-        if kinds & {int, float} and not kinds & {bool, Any}:
-            values = given if isinstance(given, list) else [given]
-            if any(isinstance(value, bool) for value in values):
-                raise PydanticCustomError("int_type" if int in kinds else "float_type", "is true or false")
-        return given
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Build the schema of the class, with strict numbers and booleans."""
+        strict: CoreSchema = make_strict(handler(source))
+        return strict
 
 
 class Parameters(Body):
@@ -67,7 +65,9 @@ class Parameters(Body):
     def _clean(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        return {**clean_json(given)[0], **{name: value for name, value in given.items() if is_id(name)}}
+        kinds = {field.alias or name: kinds_of(field.annotation) for name, field in cls.model_fields.items()}
+        cleaned = {**clean_json(given)[0], **{name: value for name, value in given.items() if is_id(name)}}
+        return {name: read_scalar(value, kinds.get(name, frozenset())) for name, value in cleaned.items()}
 
     @field_validator("*", mode="before")
     @classmethod
@@ -129,6 +129,7 @@ def _charge(request: Request) -> Caller:
         ProblemError: The key is missing, wrong, or over its rate limit.
     """
     caller = _find(request, key_of(request))
+    request.scope[TENANT] = str(caller.tenant_id)
     if _COUNTED not in request.scope:  # a tool of the other protocol asks more than once
         request.scope[_COUNTED] = True
         limits.charge(caller.key_id)
@@ -182,7 +183,7 @@ class CallerCache:
 
     def __init__(self, most: int = 10_000) -> None:
         """Hold at most so many keys."""
-        self._found: dict[bytes, tuple[float, Caller]] = {}
+        self._found = FreshCache[bytes, Caller](lambda: api_settings().key_cache_s, most)
         self._ever: dict[bytes, None] = {}
         self._most = most
         self._lock = Lock()
@@ -192,18 +193,15 @@ class CallerCache:
         known = self.fresh(key)
         if known is not None:
             return known
-        digest = _digest(key)
-        now = time.monotonic()
+        digest, since = _digest(key), time.monotonic()
         with read_transaction() as db:
             caller = find_caller(db, key)
+        if caller is None:
+            self._found.drop(digest)
+            return None
         with self._lock:
-            if len(self._found) >= self._most:
-                self._found.clear()
-            self._found.pop(digest, None)
-            if caller is not None:
-                self._found[digest] = (now + api_settings().key_cache_s, caller)
-                self._keep(digest)
-        return caller
+            self._keep(digest)
+        return self._found.keep(digest, caller, since=since)
 
     def _keep(self, digest: bytes) -> None:
         self._ever.pop(digest, None)
@@ -217,8 +215,7 @@ class CallerCache:
 
     def fresh(self, key: str) -> Caller | None:
         """Find the caller of a recently valid key, without a query."""
-        until, caller = self._found.get(_digest(key), (0.0, None))
-        return caller if time.monotonic() < until else None
+        return self._found.fresh(_digest(key))
 
 
 def _digest(key: str) -> bytes:
@@ -228,8 +225,10 @@ def _digest(key: str) -> bytes:
 callers = CallerCache()
 
 
-def reader(limit_of: Callable[[ApiSettings], int]) -> Callable[[Request], Awaitable[Call]]:
-    """Make a dependency to read a body of limited size."""
+def reader(
+    limit_of: Callable[[ApiSettings], int], *, takes_place: bool = True
+) -> Callable[[Request], Awaitable[Call]]:
+    """Make a dependency to read a body of limited size; an endless answer takes no place of the tenant."""
 
     async def read(request: Request) -> Call:
         await _let_in(request)
@@ -242,7 +241,8 @@ def reader(limit_of: Callable[[ApiSettings], int]) -> Callable[[Request], Awaita
         except TimeoutError:
             message = f"body: did not arrive within {settings.body_timeout_s:g} s"
             raise ProblemError("body-timeout", message, field="body") from None
-        await _take_place(request)
+        if takes_place:
+            await _take_place(request)
         return Call(request, raw)
 
     return read
@@ -302,6 +302,7 @@ async def _body(request: Request, limit: int) -> bytes:
 
 BodyCall = Annotated[Call, Depends(reader(lambda settings: settings.max_body_bytes))]
 BatchCall = Annotated[Call, Depends(reader(lambda settings: settings.max_batch_bytes))]
+EndlessCall = Annotated[Call, Depends(reader(lambda settings: settings.max_body_bytes, takes_place=False))]
 
 
 def id_in_path(request: Request, value: str, field: str) -> str:
@@ -315,9 +316,8 @@ def id_in_path(request: Request, value: str, field: str) -> str:
 
 def number_in_path(request: Request, value: str, field: str, most: int) -> int:
     """Read a number from 1 up to `most`; 1 for an invalid number, with the fault held back."""
-    try:
-        number = TypeAdapter(int).validate_python(value)
-    except ValidationError:
+    number = read_scalar(value, frozenset({int}))
+    if not isinstance(number, int):
         hold_back(request, ProblemError("invalid-input", f"{field}: must be a whole number", field=field))
         return 1
     if 1 <= number <= most:

@@ -33,6 +33,10 @@ STATUS_OF_CODE = {
     "not-found": 404,
     "body-timeout": 408,
     "turn-conflict": 409,
+    "turn-closed": 409,
+    "turn-not-stored": 409,
+    "history-conflict": 409,
+    "session-exists": 409,
     "plan-not-ready": 409,
     "outcome-conflict": 409,
     "plan-conflict": 409,
@@ -143,6 +147,22 @@ def fault() -> ProblemError:
     return ProblemError("internal-error", f"{FAULT}; {_so_far()}", **_outcome())
 
 
+def known(error: Exception, **about: object) -> AfterturnError:
+    """Build the error that a caller may see; an unexpected error is logged, and not described.
+
+    Args:
+        error: The raised error.
+        about: Names of the call, for the log.
+    """
+    if isinstance(error, AfterturnError):
+        return error
+    told = unavailable(error)
+    if told is None:
+        log.error("request_failed", **about, **facts_of(error))
+        told = fault()
+    return told
+
+
 def _so_far() -> str:
     return PART if is_done_in_part() else NOTHING
 
@@ -173,11 +193,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(DBAPIError)
     @app.exception_handler(Exception)
     async def _unknown(_: Request, error: Exception) -> Response:
-        told = unavailable(error)
-        if told is None:
-            log.error("request_failed", **facts_of(error))
-            told = fault()
-        return _document(told)
+        return _document(known(error))
 
 
 def _document(error: AfterturnError) -> Response:

@@ -4,9 +4,13 @@ import asyncio
 from typing import Any
 
 import orjson
+from anyio import Event
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from api.settings import api_settings
+
+END = "afterturn.end"
+"""Key of a request's scope: the event by which an endless answer learns that the server stops."""
 
 _PER_HEADER = 4
 """Bytes of separators around a header's name and value."""
@@ -28,6 +32,13 @@ class BoundedHeads(HttpToolsProtocol):
         """Wait for a first head."""
         super().connection_made(transport)
         self._wait()
+
+    def shutdown(self) -> None:
+        """Let an endless answer come to its end, then shut down."""
+        super().shutdown()
+        end = None if self.transport.is_closing() else self.scope.get(END)
+        if isinstance(end, Event):
+            end.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""

@@ -1,34 +1,76 @@
 """Liveness and readiness."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import orjson
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 from sqlalchemy import text
 
+from api.answers.base import answers
+from api.answers.sessions import AliveAnswer, ReadyAnswer, ServiceAnswer
+from api.http.openapi import API_VERSION
+from api.http.process_group import group
+from api.settings import api_settings
 from context.tokens import count_text
 from models.database import Transaction, read_transaction
 from models.due_work.heartbeat import MODELS_IN_USE, Sign, last_signs
 from models.rekeying.audit import find_missing_masters
+from models.release import RELEASE
 
 router = APIRouter(tags=["health"])
 
+_SERVICE = {
+    "name": "Afterturn",
+    "version": API_VERSION,
+    "release": RELEASE,
+    "docs": "/docs",
+    "openapi": "/openapi.json",
+    "inspector": "/inspector",
+    "mcp": "/mcp",
+    "ready": "/readyz",
+}
 
-@router.get("/healthz")
+
+@router.get("/", **answers(ServiceAnswer, "get_service", "Get name and addresses of the service"))
+async def show_service(request: Request) -> Response:
+    """Answer with the service's name and the addresses of its pages; a browser is led to the description."""
+    if "text/html" in request.headers.get("accept", ""):
+        return RedirectResponse("/docs")
+    shown = api_settings().inspector
+    pages = _SERVICE if shown else {key: value for key, value in _SERVICE.items() if key != "inspector"}
+    return Response(orjson.dumps(pages), media_type="application/json")
+
+
+@router.get("/healthz", **answers(AliveAnswer, "check_alive", "Check that the process is alive"))
 async def is_alive() -> dict[str, str]:
-    """Answer that the process is alive."""
-    return {"status": "ok"}
+    """Answer that the process is alive, and with its release."""
+    return {"status": "ok", "release": RELEASE}
 
+
+NEEDED_MIGRATION = max(
+    file.name[:4] for file in (Path(__file__).parents[2] / "migrations/versions").glob("[0-9]*.py")
+)
+"""The newest migration of this release: a database before it lacks columns; a later database has all."""
 
 _THREADS = 2
 _threads: RunVar[CapacityLimiter] = RunVar("threads of health")
 """Own threads for health checks, so that checks never wait behind blocked calls."""
 
 
-@router.get("/readyz")
+@router.get(
+    "/readyz",
+    **answers(
+        ReadyAnswer,
+        "check_ready",
+        "Check that requests can be served",
+        s503="Requests cannot be served, with the reason.",
+    ),
+)
 async def is_ready() -> Response:
     """Answer whether requests can be served, with the last activity and models of each background role."""
     try:
@@ -40,11 +82,15 @@ async def is_ready() -> Response:
 
 
 def _look() -> Response:
-    checks: dict[str, Any] = {"tokenizer": count_text("ready") > 0}
+    serving = sum(one.is_ready for one in group.members()) if group.size > 1 else 1
+    checks: dict[str, Any] = {"tokenizer": count_text("ready") > 0, "processes": f"{serving} of {group.size}"}
+    is_behind = True
     signs: dict[str, Sign] = {}
     try:
         with read_transaction() as db:
-            checks["migration"] = db.execute(text("select version_num from alembic_version")).scalar()
+            found = db.execute(text("select version_num from alembic_version")).scalar()
+            checks["migration"] = _migration(found)
+            is_behind = checks["migration"] != found
             checks["writable"] = _writable(db)
             signs = last_signs(db)
             checks["text_keys"] = _text_keys(find_missing_masters(db))
@@ -52,7 +98,7 @@ def _look() -> Response:
     except Exception as error:  # noqa: BLE001 (whatever is wrong, the answer is "not ready" and its kind)
         checks["database"] = type(error).__name__
     ready = all(checks.get(name) is True for name in ("database", "writable", "text_keys", "tokenizer"))
-    ready = ready and bool(checks.get("migration"))
+    ready = ready and not is_behind
     content = {
         "status": "ready" if ready else "not ready",
         "checks": checks,
@@ -60,6 +106,13 @@ def _look() -> Response:
         "models": _models(signs["worker"]) if "worker" in signs else {},
     }
     return Response(orjson.dumps(content), 200 if ready else 503, media_type="application/json")
+
+
+def _migration(found: str | None) -> str:
+    """Name the database's migration, and the needed one if the database is behind this release."""
+    if found and found >= NEEDED_MIGRATION:
+        return found
+    return f"at {found or 'none'}, this release needs {NEEDED_MIGRATION}: run `afterturn migrate`"
 
 
 def _writable(db: Transaction) -> bool | str:

@@ -1,6 +1,6 @@
 """Ids in requests: checked as sent, since cleaning would make two ids one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -9,6 +9,11 @@ from api.http.errors import ProblemError
 from api.http.validation import kinds_of
 from context.conversation.ids import MAX_ID_CHARS, IdFault, id_fault
 from context.text.sanitize import clean_text
+
+_CALL_IDS = frozenset({"id", "tool_call_id", "tool_use_id", "call_id"})
+"""Fields of a message or a part with the id of a call; two ids must never become one."""
+
+_HOLD_CALLS = frozenset({"tool_calls", "content"})
 
 
 def check_id(value: str, field: str) -> str:
@@ -48,6 +53,8 @@ def refuse_unclean_ids(model: type[BaseModel], given: Any, field: str = "") -> N
         place = f"{field}.{name}" if field else name
         _check_unclean(name, field or "body")
         _check_unclean_id(name, value, place)
+        for at, message in _messages(name, value, place):
+            _refuse_in_message(message, at)
         if name == "plan" and isinstance(value, Mapping):
             for inner, said in value.items():
                 _check_unclean_id(inner, said, f"{place}.{inner}")
@@ -67,6 +74,25 @@ def _refuse_inside(model: type[BaseModel], value: Any, place: str) -> None:
         for name, item in value.items():
             _check_unclean(name, place)
             refuse_unclean_ids(model, item, place)
+
+
+def _messages(name: str, value: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the messages in a field of a request, each with its place."""
+    listed = value if name == "messages" and isinstance(value, list) else []
+    yield from ((f"{place}[{at}]", one) for at, one in enumerate(listed) if isinstance(one, Mapping))
+    if name == "message" and isinstance(value, Mapping):
+        yield place, value
+
+
+def _refuse_in_message(message: Mapping[str, Any], place: str) -> None:
+    """Refuse unclean ids of calls and results, in any wire format; arguments and results are data."""
+    for name in _CALL_IDS & message.keys():
+        if isinstance(message[name], str):
+            _check_unclean(message[name], f"{place}.{name}")
+    for key in _HOLD_CALLS & message.keys():
+        for at, part in enumerate(message[key] if isinstance(message[key], list) else ()):
+            if isinstance(part, Mapping):
+                _refuse_in_message(part, f"{place}.{key}[{at}]")
 
 
 def _check_unclean_id(name: str, value: Any, place: str) -> None:

@@ -10,25 +10,35 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
 
-from models.telemetry.tracing import span
+from models.telemetry.tracing import sampled_trace_id, span
 
 HEADER = "x-request-id"
+TRACE_HEADER = b"x-trace-id"
 GIVEN = re.compile(r"[A-Za-z0-9._-]{8,64}")
 """Valid request ids from callers: no free text, no line breaks."""
 
 
-class NameRequests:
-    """Takes the caller's request id, or makes a new id."""
+class _OfRequests:
+    """Base of what surrounds an application: sees requests over HTTP, and passes everything else on."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an application."""
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        serve = self._serve if scope["type"] == "http" else self.app
+        await serve(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raise NotImplementedError
+
+
+class NameRequests(_OfRequests):
+    """Takes the caller's request id, or makes a new id."""
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Set the id of a request, for its threads and background tasks too."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         given = Headers(scope=scope).get(HEADER, "")
         name = given if GIVEN.fullmatch(given) else token_hex(8)
         clear_contextvars()
@@ -45,27 +55,23 @@ class NameRequests:
 SERVER_FAULT = 500
 
 
-class TraceRequests:
-    """Begins a trace, or continues the trace in `traceparent`."""
+class TraceRequests(_OfRequests):
+    """Begins a trace, or continues the trace in `traceparent`; the answer names a trace that is sent."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        """Wrap an application."""
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Trace a request, named by its route, since a path contains ids."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         method = scope["method"]
         parent = Headers(scope=scope).get("traceparent")
         named = get_contextvars().get("request_id")
         with span(
             method, kind="server", parent=parent, http__request__method=method, afterturn__request_id=named
         ) as own:
+            trace_id = sampled_trace_id()
 
             async def told(message: Message) -> None:
                 if message["type"] == "http.response.start":
+                    if trace_id is not None:
+                        message["headers"] = [*message.get("headers", []), (TRACE_HEADER, trace_id.encode())]
                     own.tell(http__response__status_code=message["status"])
                     if message["status"] >= SERVER_FAULT:
                         own.fail(str(message["status"]))
@@ -88,18 +94,11 @@ _HTML = b"text/html"
 _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
-class GuardAnswers:
+class GuardAnswers(_OfRequests):
     """Stop browsers from guessing content types, framing API pages, or running foreign scripts."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        """Wrap an application."""
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Add the headers to an answer."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         held: list[Message] = []
 
         async def guarded(message: Message) -> None:

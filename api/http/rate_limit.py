@@ -1,58 +1,53 @@
-"""Rate limits of keys: shared by all processes with a store, else per process."""
+"""Rate limits of keys: counted by all processes with a store, else by the processes that serve together."""
 
 import math
 import time
-from threading import Lock
 
 from api.http.errors import ProblemError
+from api.http.shared_rows import SharedRows
 from api.settings import api_settings
 from context.providers.rate_limit import Rate, take
 from models.tenants.rate_limit import SharedBuckets
 
+FULL = (0.0,)
+"""Row of a full bucket."""
+
 
 class LocalBuckets:
-    """Token buckets of the process, used if the store is unavailable; as large as the store's."""
+    """Token buckets of the processes that serve together, used if the store is unavailable."""
 
-    def __init__(self, most: int = 10_000) -> None:
-        """Hold at most a number of buckets below full."""
-        self._full_at: dict[str, float] = {}
-        self._most = most
-        self._lock = Lock()
+    def __init__(self, sets: int = 2_048) -> None:
+        """Hold at most a number of buckets below full; of too many, the fullest are dropped."""
+        self._rows = SharedRows("d", lambda row: row[0] - time.monotonic(), sets)
 
     def take(self, key: str, rate: Rate) -> float:
         """Take a token from a bucket; return the seconds until a token is available."""
-        now = time.monotonic()
-        with self._lock:
-            if len(self._full_at) >= self._most:
-                self._forget_the_full(now)
-            self._full_at[key], wait_s = take(self._full_at.get(key, 0.0), now, rate)
+        with self._rows.held(key) as (mark, rows):
+            full_at, wait_s = take(rows.get(mark, FULL)[0], time.monotonic(), rate)
+            rows[mark] = (full_at,)
         return wait_s
 
     def wait_s(self, key: str, rate: Rate) -> float:
         """Return the seconds until a token is available, without taking any."""
-        return take(self._full_at.get(key, 0.0), time.monotonic(), rate)[1]
-
-    def _forget_the_full(self, now: float) -> None:
-        """Drop full buckets to free memory; if all are in use, clear all."""
-        self._full_at = {key: full_at for key, full_at in self._full_at.items() if full_at > now}
-        if len(self._full_at) >= self._most:
-            self._full_at.clear()
+        return take((self._rows.find(key) or FULL)[0], time.monotonic(), rate)[1]
 
 
 class CallLimits:
     """The limits of all keys."""
 
     def __init__(self) -> None:
-        """Count for the process alone until `open`."""
-        self._local = LocalBuckets()
-        self._strangers = LocalBuckets()
+        """Count without a store until `open`."""
+        self.begin()
         self._shared: SharedBuckets | None = None
 
-    def open(self) -> None:
-        """Begin with full buckets, and connect to the store if configured; returns at once."""
-        settings = api_settings()
+    def begin(self) -> None:
+        """Begin with full buckets; processes forked later count in the same ones."""
         self._local = LocalBuckets()
         self._strangers = LocalBuckets()
+
+    def open(self) -> None:
+        """Connect to the store if configured; returns at once."""
+        settings = api_settings()
         if settings.rate is not None and settings.rate_url:
             self._shared = SharedBuckets(settings.rate_url, settings.rate_timeout_ms / 1000)
             self._shared.prepare()

@@ -25,6 +25,7 @@ _TEXTS: Mapping[str, str] = {
     "list_type": "must be a list",
     "string_type": "must be a string",
     "bool_type": "must be true or false",
+    "float_type": "must be a number",
     "int_type": _INTEGER,
     "int_parsing": _INTEGER,
     "int_parsing_size": _INTEGER,
@@ -96,6 +97,6 @@ def _in_words(complaint: Mapping[str, Any]) -> tuple[str, dict[str, object]]:
         return str(facts["error"]), {}
     if kind == "string_pattern_mismatch":
         return f"must match {facts['pattern']}", {}
-    if kind == "enum":
+    if kind in ("enum", "literal_error"):
         return f"is unknown; allowed: {facts['expected']}", {}
     return _TEXTS.get(kind, str(complaint["msg"])), {}

@@ -6,7 +6,9 @@ from uuid import UUID
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.http.errors import ProblemError
 from api.settings import api_settings
+from models.conversations.turn_places import find_turn
 from models.database import Transaction, best_effort_transaction, database_now, read_transaction
 from models.due_work.queue import DueWork, WorkKind, WorkState, enqueue, find_work
 
@@ -34,3 +36,33 @@ def wait_for_work(tenant_id: UUID, kind: WorkKind, key: str, wait_ms: int) -> No
         time.sleep(min(POLL_S, left_s))
         with read_transaction() as db:
             work = find_work(db, tenant_id, kind, key)
+
+
+def wait_for_turn(tenant_id: UUID, session_id: str, turn_id: str | None, wait_ms: int) -> None:
+    """Wait until a turn is stored, up to the caller's limit.
+
+    Args:
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        turn_id: The turn; None for no wait.
+        wait_ms: The longest wait, in milliseconds.
+
+    Raises:
+        ProblemError: The turn is not stored in time.
+    """
+    if turn_id is None:
+        return
+    deadline = time.monotonic() + min(wait_ms, api_settings().max_wait_ms) / 1000
+    while True:
+        with read_transaction() as db:
+            if find_turn(db, tenant_id, session_id, turn_id) is not None:
+                return
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            raise ProblemError(
+                "turn-not-stored",
+                f"after_turn: {turn_id[:80]!r} is not stored yet; send the turn, or ask again with `wait_ms`",
+                field="after_turn",
+                retry_after_s=1,
+            )
+        time.sleep(min(POLL_S, left_s))

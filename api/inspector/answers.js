@@ -1,69 +1,9 @@
-// What the page asks of the API and what it reads of the answers. Every name of the API is here and nowhere else,
-// as JSON, so that a test can hold it against real answers.
-export const API = {
-  "calls": {
-    "session": ["GET", "/v1/sessions/{session_id}"],
-    "context": ["POST", "/v1/sessions/{session_id}/context"],
-    "summaries": ["GET", "/v1/sessions/{session_id}/summaries"],
-    "usage": ["GET", "/v1/usage"]
-  },
-  "sends": {
-    "model": "model", "window": "context_window", "most": "max_tokens",
-    "prompt": "system_prompt", "catalog": "catalog", "messages": "messages",
-    "focus": "focus", "attachments": "attachments", "tools": "tools", "look": "dry_run"
-  },
-  "attachment": { "id": "attachment_id", "text": "content" },
-  "reads": {
-    "session": {
-      "generation": "generation", "turns": "turns", "lastTurnAt": "last_turn_at", "model": "model",
-      "window": "context_window", "history": "tokens.history", "raw": "tokens.raw",
-      "summarized": "tokens.summarized", "summary": "tokens.summary", "prompt": "tokens.system_prompt",
-      "tools": "tokens.tools", "lastSeq": "freshness.last_seq", "through": "freshness.summarized_through",
-      "pending": "freshness.pending", "ageS": "freshness.oldest_due_age_s", "work": "due_work",
-      "restsUntil": "breaker.open_until", "restReason": "breaker.reason", "errors": "last_errors"
-    },
-    "work": {
-      "kind": "kind", "state": "state", "dueAt": "due_at", "attempts": "attempts", "crashes": "crashes",
-      "outcome": "last_outcome", "error": "last_error"
-    },
-    "context": {
-      "messages": "messages", "tools": "tools", "certificate": "certificate", "lastSeq": "freshness.last_seq",
-      "assumed": "utilization.assumed", "activation": "utilization.cache.activation",
-      "filtered": "utilization.tools.filtered", "hidden": "utilization.tools.hidden",
-      "artifacts": "utilization.artifacts_processed", "byModel": "utilization.llm_planning_used",
-      "byRule": "utilization.planning_fallback"
-    },
-    "artifact": {
-      "source": "source", "chars": "original_size_chars", "how": "how", "tokens": "tokens", "near": "similarity",
-      "other": "other_summarizer", "reason": "reason"
-    },
-    "certificate": {
-      "fits": "fits", "input": "input_tokens", "budget": "budget", "window": "context_window", "most": "max_tokens",
-      "covers": "summary_covers", "tail": "tail", "contiguous": "tail_contiguous", "pairs": "tool_pairs_intact",
-      "blocks": "blocks", "excluded": "excluded", "repairs": "repairs", "losses": "losses"
-    },
-    "block": { "source": "source", "tokens": "tokens", "origin": "origin", "trust": "trust" },
-    "exclusion": { "what": "what", "why": "why", "tokens": "tokens" },
-    "loss": { "kind": "kind", "why": "why", "seqs": "seqs" },
-    "message": { "role": "role", "content": "content", "calls": "tool_calls", "answers": "tool_call_id" },
-    "summaries": { "all": "summaries" },
-    "summary": {
-      "version": "version", "state": "state", "from": "from_seq", "to": "to_seq", "base": "base_version",
-      "text": "text", "tokens": "tokens", "covered": "covered_tokens", "model": "model", "method": "method",
-      "createdAt": "created_at", "rejected": "rejected_because"
-    },
-    "usage": {
-      "days": "usage", "calls": "total.calls", "price": "total.known_price_usd", "unpriced": "total.unpriced_calls",
-      "caps": "caps.tenant"
-    },
-    "day": {
-      "day": "day", "purpose": "purpose", "model": "model", "calls": "calls", "failed": "failed",
-      "input": "input_tokens", "cached": "cached_tokens", "output": "output_tokens", "price": "price_usd"
-    },
-    "cap": { "unit": "unit", "cap": "cap_per_day", "charged": "charged_today" },
-    "problem": { "title": "title", "detail": "detail" }
-  }
-};
+// Calls of the API, and their answers under the page's own names.
+import { API } from "./names.js";
+
+/** Where an answer that was read keeps the answer as it came. */
+export const RAW = Symbol("raw");
+
 
 const SHOWN_ALREADY = ["type", "title", "status", "detail"];
 
@@ -77,26 +17,35 @@ export class Refusal extends Error {
 /** The parts of an answer that are named, under our names; null for what it does not hold. */
 export function read(kind, answer) {
   const at = (path) => path.split(".").reduce((value, name) => value?.[name] ?? null, answer);
-  return Object.fromEntries(Object.entries(API.reads[kind]).map(([ours, theirs]) => [ours, at(theirs)]));
+  const found = Object.fromEntries(Object.entries(API.reads[kind]).map(([ours, theirs]) => [ours, at(theirs)]));
+  return { ...found, [RAW]: answer };
 }
 
 export const readAll = (kind, answers) => (answers ?? []).map((answer) => read(kind, answer));
 
+const filled = (given) => Object.entries(given).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+
 /** A request's body under the API's names, without what is blank. */
-export function write(given) {
-  const named = Object.entries(given).filter(([, value]) => value !== "" && value !== null && value !== undefined);
-  return Object.fromEntries(named.map(([ours, value]) => [API.sends[ours], value]));
+export const write = (given) => Object.fromEntries(filled(given).map(([ours, value]) => [API.sends[ours], value]));
+
+/** The address of a call, relative to the page: ids in the order of its path, and a query without what is blank. */
+export function pathOf(call, ids = [], query = {}) {
+  const [, template] = API.calls[call];
+  const left = [...ids];
+  const path = template.slice(1).replace(/\{\w+\}/g, () => encodeURIComponent(left.shift() ?? ""));
+  const named = new URLSearchParams(filled(query).map(([ours, value]) => [API.queries[ours], value])).toString();
+  return named ? `${path}?${named}` : path;
 }
 
 /** Make one call and read its answer. Throws a Refusal that says what a person should know. */
-export async function ask(call, { key, session, body, signal }) {
+export async function ask(call, { key, signal, ids, query, body }) {
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new Refusal(401, "Not a key", "A key has letters, digits and underscores; look for a stray character.", {});
   }
-  const [method, template] = API.calls[call];
-  const address = template.slice(1).replace("{session_id}", () => encodeURIComponent(session ?? ""));
+  const [method] = API.calls[call];
+  const address = pathOf(call, ids, query);
   const headers = { Authorization: `Bearer ${key}`, Accept: "application/json" };
-  const options = { method, headers, signal, cache: "no-store", credentials: "omit", redirect: "error" };
+  const options = { method, headers, signal, cache: "no-store", credentials: "omit", redirect: "manual" };
   if (body) {
     Object.assign(options, { body: JSON.stringify(body) });
     headers["Content-Type"] = "application/json";
@@ -112,9 +61,12 @@ export async function ask(call, { key, session, body, signal }) {
 async function reach(address, options) {
   try {
     const answer = await fetch(address, options);
+    if (answer.type === "opaqueredirect") {
+      throw new Refusal(404, "No such id", "The server leads elsewhere, for an id holds no slash.", {});
+    }
     return [answer, await answer.text()];
   } catch (error) {
-    if (error.name === "AbortError") {
+    if (error.name === "AbortError" || error instanceof Refusal) {
       throw error;
     }
     throw new Refusal(0, "The server does not answer", "Nothing came back from it. Is it running?", {});

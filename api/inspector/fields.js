@@ -1,5 +1,6 @@
 // The fields of a request that are lists: made of what a person types, and found again where the API refuses them.
-import { API, Refusal } from "./answers.js";
+import { Refusal } from "./answers.js";
+import { API } from "./names.js";
 
 const idsOf = (text) => text.split(/[\s,;]+/).filter(Boolean);
 

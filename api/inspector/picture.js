@@ -2,6 +2,7 @@
 
 const LABELS = {
   overhead: "overhead of the model", system_prompt: "system prompt", tools: "tools", summary: "summary",
+  compaction: "the provider's compaction",
   history: "tail", artifact: "artifacts", recall: "recall", new: "new message",
   reserved: "reserved for the answer", unused: "held back by the budget", free: "free"
 };
@@ -30,6 +31,25 @@ export function reading({ how, near, other }) {
   const said = READINGS[how] ?? "nothing";
   const likeness = how === "near" && near < 1 ? ` (${Math.round(near * 100)} % alike)` : "";
   return how === "near" && near === 1 ? READINGS.earlier : `${said}${likeness}${other ? ", by another summarizer" : ""}`;
+}
+
+/** What a summary was made of and what became of it: the messages that it adds, and the version that it builds on. */
+export function growth(one, all) {
+  const baseOf = (version) => all.find((other) => other.version === version.base);
+  const made = one.adds ? `${number(one.covered)} tokens of messages ${range(...one.adds)}` : `${number(one.covered)} tokens`;
+  if (one.base === null) {
+    return `${made} became ${number(one.tokens)}`;
+  }
+  const base = baseOf(one);
+  let whole = one.covered;
+  let first = one;
+  while (first.base !== null && baseOf(first)) {
+    first = baseOf(first);
+    whole += first.covered;
+  }
+  const sums = first.base === null ? `; all messages ${range(one.from, one.to)} have ${number(whole)}` : "";
+  const notes = base ? `${number(base.tokens)} tokens of version ${one.base}` : `version ${one.base}, which is deleted,`;
+  return `${notes} and ${made} became ${number(one.tokens)}${sums}`;
 }
 
 /** The window from its first token to its last: each block, what is kept for the answer, what is free. */
@@ -124,3 +144,46 @@ function partText(part) {
 }
 
 export const nameOf = (tool) => tool.function?.name ?? tool.name ?? "a tool without a name";
+
+const CITED = /\[\s*\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*(?:\s?·[^[\]\n]{1,30})?\s*\]/g;
+
+/** A text in pieces: each number that a citation such as `[12]` or `[3, 7–9]` names, and what stands between; `seq` is null there. */
+export function cited(text) {
+  const found = [];
+  let at = 0;
+  const keep = (end) => {
+    if (end > at) {
+      found.push({ said: text.slice(at, end), seq: null });
+    }
+    at = end;
+  };
+  for (const citation of text.matchAll(CITED)) {
+    const [named] = citation[0].split("·");
+    for (const one of named.matchAll(/\d+/g)) {
+      keep(citation.index + one.index);
+      found.push({ said: one[0], seq: Number(one[0]) });
+      at += one[0].length;
+    }
+  }
+  keep(text.length);
+  return found;
+}
+
+/** Tokens and known price of each day of a range, also of days without a call. */
+export function byDay(rows, first, last) {
+  const found = [];
+  for (let at = Date.parse(first); at <= Date.parse(last); at += 86_400_000) {
+    const day = new Date(at).toISOString().slice(0, 10);
+    const own = rows.filter((row) => row.day === day);
+    const sum = (value) => own.reduce((total, row) => total + (value(row) ?? 0), 0);
+    found.push({ day, tokens: sum((row) => row.input + row.output), price: sum((row) => row.price) });
+  }
+  return found;
+}
+
+/** Entries with their place, and the place that words alone would give them. */
+export function moves(entries) {
+  const words = entries.map((one, at) => ({ at, words: one.words })).sort((one, other) => other.words - one.words || one.at - other.at);
+  const byWords = new Map(words.map(({ at }, place) => [at, place + 1]));
+  return entries.map((one, at) => ({ ...one, place: at + 1, byWords: byWords.get(at) }));
+}

@@ -12,7 +12,11 @@ router = APIRouter(include_in_schema=False)
 
 FOLDER = Path(__file__).parent
 PAGE = "page.html"
-ASSETS = frozenset({"inspector.css", "inspector.js", "answers.js", "fields.js", "picture.js", "show.js"})
+SCRIPTS = (
+    *("answers", "artifacts", "catalogs", "diff", "elements", "fields", "inspector", "lists", "log", "names"),
+    *("picture", "place", "served", "session", "summaries", "theme", "usage", "window", "work"),
+)
+ASSETS = frozenset({"inspector.css", *(f"{name}.js" for name in SCRIPTS)})
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 POLICY = (

@@ -1,4 +1,4 @@
-"""Adapter between the MCP SDK and the tools and resources; the only module with the SDK."""
+"""Adapter between the MCP SDK and tools, resources and prompts; the only module with the SDK."""
 
 import json
 import logging
@@ -17,27 +17,57 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    PromptArgument,
+    PromptMessage,
     ReadResourceRequestParams,
     ReadResourceResult,
     TextContent,
     TextResourceContents,
     ToolAnnotations,
 )
+from mcp_types import Prompt as ListedPrompt
 from mcp_types import Resource as ListedResource
 from mcp_types import Tool as ListedTool
 from starlette.requests import Request
 
+from api.http.errors import known, problem_of
 from api.mcp.arguments import read_arguments
-from api.mcp.failures import as_problem, in_words
+from api.mcp.prompts import PROMPTS, Prompt
 from api.mcp.resources import RESOURCES, Resource
 from api.mcp.schemas import answer_schema, arguments_schema
 from api.mcp.tools import TOOLS, Tool
 from api.mcp.visit import Visit
 from context.types import JsonObject
+
+_STABLE = ("type", "status", "detail")
+
+
+def as_problem(error: Exception, *, call: str) -> JsonObject:
+    """Write an error as a problem document; an unexpected error is not described.
+
+    Args:
+        error: The raised error.
+        call: The call's name, for the log.
+
+    Returns:
+        `{type, status, detail}` and the error's numbers.
+    """
+    return problem_of(known(error, call=call))
+
+
+def in_words(problem: JsonObject) -> str:
+    """Write a problem for a model: the slug, the sentence, and any numbers."""
+    numbers = {name: value for name, value in problem.items() if name not in _STABLE}
+    sentence = f"{problem['type']}: {problem['detail']}"
+    return f"{sentence} {json.dumps(numbers, ensure_ascii=False, default=str)}" if numbers else sentence
+
 
 INSTRUCTIONS = (
     "Afterturn keeps conversations ready for the next request. `read_context` gives the messages to send, "
@@ -52,7 +82,7 @@ Context = ServerRequestContext[dict[str, Any], Request]
 
 
 @dataclass(frozen=True)
-class Answered:
+class EndpointAnswer:
     """An endpoint's answer: text and decoded value."""
 
     text: str
@@ -74,13 +104,20 @@ def make_server() -> Server[dict[str, Any]]:
         version="1",
         title="Afterturn",
         instructions=INSTRUCTIONS,
-        cache_hints={"tools/list": _LISTS, "resources/list": _LISTS, "resources/templates/list": _LISTS},
+        cache_hints={
+            "tools/list": _LISTS,
+            "resources/list": _LISTS,
+            "resources/templates/list": _LISTS,
+            "prompts/list": _LISTS,
+        },
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
         on_call_tool=_call_tool,
         on_list_resources=_list_resources,
         on_list_resource_templates=_list_templates,
         on_read_resource=_read_resource,
+        on_list_prompts=_list_prompts,
+        on_get_prompt=_get_prompt,
     )
 
 
@@ -142,11 +179,48 @@ async def _read_resource(context: Context, params: ReadResourceRequestParams) ->
     try:
         answered = await _answer(visit, lambda: resource.read(visit))
     except Exception as error:  # noqa: BLE001 (as for tools)
-        problem = as_problem(error, call=resource.name)
-        code = INTERNAL_ERROR if problem["status"] >= _SERVER_FAULTS else INVALID_PARAMS
-        raise MCPError(code, in_words(problem), problem) from None
+        raise _protocol_error(error, call=resource.name) from None
     contents = TextResourceContents(uri=resource.uri, mime_type=_JSON, text=answered.text)
     return ReadResourceResult(contents=[contents])
+
+
+async def _list_prompts(_: Context, __: PaginatedRequestParams | None) -> ListPromptsResult:
+    return ListPromptsResult(prompts=[_listed_prompt(prompt) for prompt in PROMPTS.values()])
+
+
+def _listed_prompt(prompt: Prompt) -> ListedPrompt:
+    schema = arguments_schema(prompt.arguments)
+    arguments = [
+        PromptArgument(name=name, description=each["description"], required=name in schema["required"])
+        for name, each in schema["properties"].items()
+    ]
+    return ListedPrompt(
+        name=prompt.name, title=prompt.title, description=prompt.description, arguments=arguments
+    )
+
+
+async def _get_prompt(context: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    prompt = PROMPTS.get(params.name)
+    if prompt is None:
+        raise MCPError(INVALID_PARAMS, f"Unknown prompt; there are {', '.join(PROMPTS)}")
+    visit = Visit(_http(context))
+
+    def write() -> str:
+        given: JsonObject = dict(params.arguments or {})
+        return prompt.write(visit, read_arguments(prompt.arguments, given))
+
+    try:
+        text = await to_thread.run_sync(write)
+    except Exception as error:  # noqa: BLE001 (as for tools)
+        raise _protocol_error(error, call=prompt.name) from None
+    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+    return GetPromptResult(description=prompt.description, messages=[message])
+
+
+def _protocol_error(error: Exception, *, call: str) -> MCPError:
+    problem = as_problem(error, call=call)
+    code = INTERNAL_ERROR if problem["status"] >= _SERVER_FAULTS else INVALID_PARAMS
+    return MCPError(code, in_words(problem), problem)
 
 
 def _http(context: Context) -> Request:
@@ -156,12 +230,12 @@ def _http(context: Context) -> Request:
     return context.request
 
 
-async def _answer(visit: Visit, endpoint: Callable[[], Response]) -> Answered:
-    def work() -> Answered:
+async def _answer(visit: Visit, endpoint: Callable[[], Response]) -> EndpointAnswer:
+    def work() -> EndpointAnswer:
         response = endpoint()
         if response.background is not None:
             visit.leave(response.background)
         text = bytes(response.body).decode()
-        return Answered(text, json.loads(text))
+        return EndpointAnswer(text, json.loads(text))
 
     return await to_thread.run_sync(work)

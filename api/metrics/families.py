@@ -1,50 +1,18 @@
 """Metrics from Postgres in Prometheus form."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from models.telemetry.counters import LABELS, Counted
-from models.telemetry.snapshot import Snapshot, Spend, Total
+from models.snapshot import Snapshot, Spend, Total
+from models.telemetry.counters import Counted
 
 PREFIX = "afterturn_"
 
-MEANINGS: Mapping[Counted, str] = {
-    Counted.TURNS: "Turns that were accepted.",
-    Counted.CONTEXTS: "Contexts that were answered, with and without a summary.",
-    Counted.CONTEXT_TOKENS: "Tokens of those contexts: sent, and saved by summaries that stand for history.",
-    Counted.PREFLIGHT: "Preflight decisions: tools were filtered, or all passed.",
-    Counted.PLANNING: "Contexts with artifacts: planned by rule or a model, or why the rule stood in for it.",
-    Counted.ARTIFACT_READS: "Reads of artifacts, by how they were answered.",
-    Counted.WORK: "Pieces of work that workers ended, by what came of them.",
-    Counted.WORK_SECONDS: "Seconds that workers spent on work.",
-    Counted.SUMMARIES: "Summaries that were made, and why the gate rejected them.",
-    Counted.RIDES: "Summaries that rode on the prefix of the chat, and why others did not.",
-    Counted.PRIOR_SETS: "Learned sets of priors, by what they were judged to be.",
-    Counted.RETENTION_ROWS: "Rows that went because of their age.",
-    Counted.CALLS: "Calls to models.",
-    Counted.CALL_SECONDS: "Seconds spent waiting for models.",
-    Counted.CALL_TOKENS: "Tokens of those calls; cached ones are input too, reasoning is output too.",
-    Counted.SPEND_USD: "Known prices of those calls, in dollars.",
-    Counted.UNPRICED: "Calls with tokens whose price nobody knows.",
-    Counted.DENIED: "Calls that a cap put off.",
-    Counted.SHADOW_TOKENS: "Tokens of reads recorded in shadow mode: sent, and what they would be.",
-    Counted.SHADOW_FACTS: "Facts that turns needed of those reads: kept by the part, or lost.",
-    Counted.SHADOW_TOOL_CALLS: "Tool calls that followed those reads: passed by the part, or blocked.",
-}
-
-
-FROM_THE_START: Mapping[Counted, Sequence[tuple[str, ...]]] = {
-    Counted.TURNS: [()],
-    Counted.DENIED: list(product(("tenant", "session"), ("usd", "tokens"))),
-}
-"""Counts exported as 0 from the start: Prometheus sees no increase in a first value."""
-
 
 @dataclass(frozen=True)
-class Reading:
+class SnapshotReading:
     """A reading with its age.
 
     Attributes:
@@ -64,7 +32,7 @@ class Reading:
 class Watched:
     """A collector of a single reading; the registry tells collectors apart by identity."""
 
-    reading: Reading
+    reading: SnapshotReading
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric from Postgres."""
@@ -142,8 +110,8 @@ def _of_spend(spend: Spend) -> Iterator[Metric]:
 
 def _of_counts(totals: Sequence[Total]) -> Iterator[Metric]:
     for name in Counted:
-        family = CounterMetricFamily(f"{PREFIX}{name}", MEANINGS[name], labels=LABELS[name])
-        values = dict.fromkeys(FROM_THE_START.get(name, ()), 0.0)
+        family = CounterMetricFamily(f"{PREFIX}{name}", name.meaning, labels=name.labels)
+        values = dict.fromkeys(name.from_the_start, 0.0)
         values.update((one.labels, one.total) for one in totals if one.name == name)
         for labels, value in values.items():
             family.add_metric(labels, value)

@@ -1,7 +1,7 @@
 """`GET /metrics` for Prometheus: measurements of the process, and of the installation from Postgres.
 
-Counts and states come from Postgres and are the same from every API process: aggregate with `max`. Only names
-with `afterturn_http_` or `process_` belong to a single process: aggregate with `sum`.
+Counts and states come from Postgres and are the same from every replica: aggregate with `max`. Only names
+with `afterturn_http_` or `process_` belong to the processes of one port: aggregate with `sum`.
 """
 
 import hmac
@@ -18,11 +18,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.http.errors import ProblemError
 from api.http.request_times import RequestTimes
-from api.metrics.families import Reading, Watched
+from api.metrics.families import SnapshotReading, Watched
 from api.settings import ApiSettings, api_settings
 from models.database import brief_read_transaction, database_now
 from models.ledger.caps import budget_settings, find_caps
-from models.telemetry.snapshot import Snapshot, Spend, sum_spend, take_snapshot
+from models.snapshot import Snapshot, Spend, sum_spend, take_snapshot
 
 log = structlog.get_logger()
 router = APIRouter(tags=["health"])
@@ -49,7 +49,7 @@ class Snapshots:
         self._snapshot: tuple[float, float, Snapshot] | None = None
         self._spend: tuple[float, Spend] | None = None
 
-    def read(self, *, cache_s: float) -> Reading:
+    def read(self, *, cache_s: float) -> SnapshotReading:
         """Return the snapshot, refreshed if older than allowed.
 
         Args:
@@ -60,9 +60,9 @@ class Snapshots:
                 self._refresh()
             spend = self._spend[1] if self._spend else None
             if self._snapshot is None:
-                return Reading(None, spend, 0.0, 0.0)
+                return SnapshotReading(None, spend, 0.0, 0.0)
             at, took_s, snapshot = self._snapshot
-            return Reading(snapshot, spend, time.monotonic() - at, took_s)
+            return SnapshotReading(snapshot, spend, time.monotonic() - at, took_s)
 
     def _refresh(self) -> None:
         began = time.monotonic()

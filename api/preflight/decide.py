@@ -4,16 +4,17 @@ import random
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
 from uuid import UUID
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.background import BackgroundTask
 
+from api.cache import FreshCache
 from context.preflight.by_category import TOOLS
+from context.preflight.choose_tools import NOTHING_MATCHED, MatchedTools, by_words
 from context.preflight.classify import classify, is_follow_up
-from context.preflight.config import PreflightConfig, read_config
+from context.preflight.config import PreflightRules, read_config
 from context.preflight.decide import TOO_UNSURE
 from context.preflight.replay import past_categories
 from context.preflight.types import Category, LearnedWeights, Preflight, Previous, RequestKind
@@ -53,39 +54,23 @@ class Policy:
         factors: Factor on the score of a category; 1 if missing.
     """
 
-    config: PreflightConfig
+    config: PreflightRules
     version: int = 0
     factors: Mapping[Category, float] = field(default_factory=dict)
 
 
-class PolicyCache:
-    """Cache of the tenants' policies, to save a query per request."""
+policies = FreshCache[UUID, Policy](lambda: preflight_settings().preflight_cache_s)
+"""Policies of the tenants."""
 
-    def __init__(self, most: int = 10_000) -> None:
-        """Limit the number of cached tenants."""
-        self._known: dict[UUID, tuple[float, Policy]] = {}
-        self._most = most
-        self._lock = Lock()
 
-    def find(self, tenant_id: UUID) -> Policy:
-        """Return the policy in force, at most `preflight_cache_s` old."""
-        until, policy = self._known.get(tenant_id, (0.0, None))
-        if policy is not None and time.monotonic() < until:
-            return policy
+def policy_of(tenant_id: UUID) -> Policy:
+    """Return the policy in force, at most `preflight_cache_s` old."""
+
+    def read() -> Policy:
         with read_transaction() as db:
-            return self.keep(tenant_id, load_policy(db, tenant_id))
+            return load_policy(db, tenant_id)
 
-    def keep(self, tenant_id: UUID, policy: Policy) -> Policy:
-        """Cache a policy just read or stored."""
-        until = time.monotonic() + preflight_settings().preflight_cache_s
-        with self._lock:
-            if len(self._known) >= self._most:
-                self._known.clear()
-            self._known[tenant_id] = (until, policy)
-        return policy
-
-
-policies = PolicyCache()
+    return policies.find(tenant_id, read)
 
 
 def load_policy(db: Transaction, tenant_id: UUID) -> Policy:
@@ -135,7 +120,7 @@ def preflight_for(
     attachments: Sequence[str] = (),
     tools: Sequence[str] | None = None,
     called: Collection[str] = (),
-    best: Collection[str] = (),
+    matched: MatchedTools = NOTHING_MATCHED,
     kind: RequestKind = RequestKind.USER,
     is_trial: bool = False,
 ) -> PreflightResult:
@@ -148,13 +133,13 @@ def preflight_for(
         attachments: The media type or the name of each attachment.
         tools: The names of the caller's tools, after its own denials; None if unknown.
         called: Tools called in the kept history; kept in any case.
-        best: Tools matched by the message's own words; tools outside of all categories are kept too.
+        matched: Tools matched by the message's own words; the best outside of all categories are kept too.
         kind: Origin of the request.
         is_trial: True for a trial: neither counted, logged nor recorded.
     """
     began = time.perf_counter()
-    policy = policies.find(tenant_id)
-    topic, previous, pinned = None, None, {*called, *(set(best) - policy.config.known_tools)}
+    policy = policy_of(tenant_id)
+    topic, previous, pinned = None, None, {*called, *(set(matched.best) - policy.config.known_tools)}
     if session_id is not None and kind is RequestKind.USER and policy.config.enabled:
         topic, previous = _find_previous(tenant_id, session_id, text, policy.config)
     found = classify(
@@ -172,6 +157,9 @@ def preflight_for(
         ),
         policy_version=policy.version,
     )
+    config = policy.config
+    stay = {*pinned, *config.always_include}
+    found = by_words(found, tools, matched, pinned=stay, known=config.known_tools)
     if is_trial:
         return PreflightResult(found, None)
     count(Counted.PREFLIGHT, _outcome(found))
@@ -189,7 +177,7 @@ def _outcome(found: Preflight) -> str:
 
 
 def _find_previous(
-    tenant_id: UUID, session_id: str, text: str, config: PreflightConfig
+    tenant_id: UUID, session_id: str, text: str, config: PreflightRules
 ) -> tuple[Topic | None, Previous | None]:
     """Find a session's topic; without a stored topic, classify the users' last questions."""
     with read_transaction() as db:

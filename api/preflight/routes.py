@@ -9,8 +9,11 @@ from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from api.answers.base import answers
+from api.answers.catalogs import PreflightConfig
+from api.answers.context import PreflightDecision
 from api.context.fill import load_tail
-from api.context.tools import ToolOffer, best_tools, name_tools, used_tools
+from api.context.tools import ToolOffer, match_tools, name_tools, used_tools
 from api.http.call import Body, BodyCall, documented
 from api.http.errors import ProblemError
 from api.http.ids import check_id
@@ -75,7 +78,11 @@ class PreflightPolicy(Body):
     categories: dict[str, CategoryPolicy] | None = Field(None, description="Changes by category.")
 
 
-@router.post("", openapi_extra=documented(PreflightRequest))
+@router.post(
+    "",
+    openapi_extra=documented(PreflightRequest),
+    **answers(PreflightDecision, "classify_message", "Classify a message"),
+)
 def classify_message(call: BodyCall) -> Response:
     """Classify a message: categories, kept tools, and the memory and thinking level for the answer."""
     caller = call.caller("read")
@@ -91,7 +98,7 @@ def classify_message(call: BodyCall) -> Response:
         attachments=attachment_kinds(request.attachments or ()),
         tools=names,
         called=_called(caller.tenant_id, request.session_id, offered) if names else (),
-        best=best_tools(offered, request.message),
+        matched=match_tools(offered, request.message),
         kind=request.kind,
     )
     answer = _json(preflight_json(judged.found))
@@ -159,7 +166,11 @@ def attachment_kinds(attachments: list[str | JsonObject] | tuple[()]) -> list[st
     return kinds
 
 
-@router.put("/config", openapi_extra=documented(PreflightPolicy))
+@router.put(
+    "/config",
+    openapi_extra=documented(PreflightPolicy),
+    **answers(PreflightConfig, "put_preflight_config", "Set the policy of preflight"),
+)
 def put_config(call: BodyCall) -> Response:
     """Put a policy in force, replacing the earlier policy. A repeated policy changes nothing."""
     caller = call.caller("admin")
@@ -174,7 +185,7 @@ def put_config(call: BodyCall) -> Response:
     return _json(_policy_json(policies.keep(caller.tenant_id, policy)))
 
 
-@router.get("/config")
+@router.get("/config", **answers(PreflightConfig, "get_preflight_config", "Get the policy of preflight"))
 def show_config(call: BodyCall) -> Response:
     """Answer with the policy in force; version 0 is the settings' policy."""
     caller = call.caller("read")

@@ -56,6 +56,7 @@ def _describe(old: Message, body: JsonObject) -> Message:
         call_ids=facts.call_ids,
         answer_ids=facts.answer_ids,
         speaker=facts.speaker or _speaker_of_turn(old),
+        compaction=(old.compaction or (0,)) if facts.compacts else (),
     )
 
 

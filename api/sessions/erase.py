@@ -10,6 +10,8 @@ import orjson
 from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import Field
 
+from api.answers.base import answers
+from api.answers.sessions import ErasureReceipt, MessageReceipt, UserReceipt
 from api.http.call import (
     Body,
     BodyCall,
@@ -95,6 +97,7 @@ class EditedMessage(Body):
     "/sessions/{session_id}/messages/{seq}",
     openapi_extra=documented(EditedMessage),
     dependencies=CHANGES_SESSION,
+    **answers(MessageReceipt, "edit_message", "Edit a message"),
 )
 def edit(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
     """Replace a message; everything derived from the old message is gone with the answer.
@@ -123,7 +126,11 @@ def _edit_held(db: Transaction, *, tenant_id: UUID, session_id: str, seq: int, b
     return changed
 
 
-@router.delete("/sessions/{session_id}/messages/{seq}", dependencies=CHANGES_SESSION)
+@router.delete(
+    "/sessions/{session_id}/messages/{seq}",
+    dependencies=CHANGES_SESSION,
+    **answers(MessageReceipt, "erase_message", "Erase a message"),
+)
 def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
     """Erase a message, with the other half of each tool call or result, and everything derived from it.
 
@@ -144,7 +151,11 @@ def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
     return _json(committed(erase))
 
 
-@router.delete("/sessions/{session_id}", dependencies=CHANGES_SESSION)
+@router.delete(
+    "/sessions/{session_id}",
+    dependencies=CHANGES_SESSION,
+    **answers(ErasureReceipt, "erase_session", "Erase a session"),
+)
 def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
     """Erase a session: its log, everything derived from the log, and the session's uploads.
 
@@ -160,7 +171,11 @@ def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
     return _json(committed(erase))
 
 
-@router.delete("/users/{user_id:path}", dependencies=CHANGES_SESSIONS_OF_USER)
+@router.delete(
+    "/users/{user_id:path}",
+    dependencies=CHANGES_SESSIONS_OF_USER,
+    **answers(UserReceipt, "erase_user", "Erase a user"),
+)
 def erase_user(user_id: UserId, call: BodyCall) -> Response:
     """Erase a user: the user's sessions, own turns in shared sessions, plans and documents.
 

@@ -8,6 +8,7 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
+from api.answers.base import answers
 from api.http.call import BodyCall, Parameters, SessionId
 from api.http.errors import ProblemError, not_found
 from api.settings import api_settings
@@ -62,7 +63,7 @@ class TurnsAnswer(BaseModel):
     next: int | None = Field(description="Where to read on: the next call's `from`; null at the end.")
 
 
-@router.get("/turns", response_model=TurnsAnswer)
+@router.get("/turns", **answers(TurnsAnswer, "read_turns", "Read stored turns"))
 def show_turns(session_id: SessionId, call: BodyCall, wanted: Annotated[SeqRange, Query()]) -> Response:
     """Answer with the raw turns touching a range of messages, whole and as sent.
 

@@ -6,11 +6,13 @@ import orjson
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from api.answers.base import answers
+from api.answers.sessions import HistoryLimitAnswer
 from api.http.call import Body, BodyCall, SessionId, documented
 from api.http.errors import not_found
 from api.http.retry import committed
 from api.http.turnstile import CHANGES_SESSION
-from api.turns.intake import MAX_WINDOW, is_due
+from api.turns.intake import MAX_WINDOW
 from context.tokens.budget import HistoryLimit
 from models.conversations.history_limit import (
     LEAST_HISTORY_TOKENS,
@@ -21,7 +23,6 @@ from models.conversations.history_limit import (
 from models.conversations.session import find_session
 from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction
-from models.due_work.queue import WorkKind, enqueue
 
 router = APIRouter(prefix="/v1", tags=["sessions"])
 
@@ -37,7 +38,9 @@ class WantedLimit(Body):
     )
 
 
-@router.get("/history-limit")
+@router.get(
+    "/history-limit", **answers(HistoryLimitAnswer, "get_history_limit", "Get the tenant's limit of history")
+)
 def show_tenant_limit(call: BodyCall) -> Response:
     """Answer with the default limit of the tenant's sessions."""
     tenant_id = call.caller("read").tenant_id
@@ -45,9 +48,13 @@ def show_tenant_limit(call: BodyCall) -> Response:
         return _answer(tenant_history_limit(db, tenant_id))
 
 
-@router.put("/history-limit", openapi_extra=documented(WantedLimit))
+@router.put(
+    "/history-limit",
+    openapi_extra=documented(WantedLimit),
+    **answers(HistoryLimitAnswer, "set_history_limit", "Set the tenant's limit of history"),
+)
 def set_tenant_limit(call: BodyCall) -> Response:
-    """Replace the tenant's limit; sessions are compacted as they continue."""
+    """Replace the tenant's limit; a lower one compacts sessions of 30 days, older ones as they go on."""
     tenant_id, wanted = call.caller("admin").tenant_id, call.body(WantedLimit)
 
     def put(db: Transaction) -> Response:
@@ -57,7 +64,10 @@ def set_tenant_limit(call: BodyCall) -> Response:
     return committed(put)
 
 
-@router.get("/sessions/{session_id}/history-limit")
+@router.get(
+    "/sessions/{session_id}/history-limit",
+    **answers(HistoryLimitAnswer, "get_session_history_limit", "Get a session's limit of history"),
+)
 def show_session_limit(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with a session's effective limit, and its source."""
     tenant_id = call.caller("read").tenant_id
@@ -72,6 +82,7 @@ def show_session_limit(session_id: SessionId, call: BodyCall) -> Response:
     "/sessions/{session_id}/history-limit",
     openapi_extra=documented(WantedLimit),
     dependencies=CHANGES_SESSION,
+    **answers(HistoryLimitAnswer, "set_session_history_limit", "Set a session's limit of history"),
 )
 def set_session_limit(session_id: SessionId, call: BodyCall) -> Response:
     """Replace the tenant's limit by a session's own limit, and compact a longer session."""
@@ -81,8 +92,6 @@ def set_session_limit(session_id: SessionId, call: BodyCall) -> Response:
         if not set_session_history_limit(db, tenant_id, session_id, wanted.max_history_tokens):
             raise not_found("session")
         session = find_session(db, tenant_id, session_id)
-        if session is not None and is_due(session):
-            enqueue(db, tenant_id, WorkKind.SUMMARIZE, session_id)
         return _answer(session.history_limit if session else None)
 
     return committed(put)

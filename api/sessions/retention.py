@@ -7,6 +7,8 @@ import orjson
 from fastapi import APIRouter, Response
 from pydantic import Field, field_validator
 
+from api.answers.base import answers
+from api.answers.sessions import RetentionAnswer
 from api.http.call import Body, BodyCall, documented
 from api.http.retry import committed
 from models.database import Transaction, read_transaction
@@ -41,7 +43,7 @@ class Wishes(Body):
         return days
 
 
-@router.get("/retention")
+@router.get("/retention", **answers(RetentionAnswer, "get_retention", "Get ages of retention"))
 def show_retention(call: BodyCall) -> Response:
     """Answer with wishes, values in force, and deletions of the last 30 days."""
     caller = call.caller("read")
@@ -49,7 +51,11 @@ def show_retention(call: BodyCall) -> Response:
         return _answer(db, caller.tenant_id)
 
 
-@router.put("/retention", openapi_extra=documented(Wishes))
+@router.put(
+    "/retention",
+    openapi_extra=documented(Wishes),
+    **answers(RetentionAnswer, "set_retention", "Set ages of retention"),
+)
 def wish_retention(call: BodyCall) -> Response:
     """Replace the retention wishes; old data is deleted within hours."""
     caller, wishes = call.caller("admin"), call.body(Wishes)

@@ -7,12 +7,15 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Depends, Path, Request, Response
 
+from api.answers.base import answers
+from api.answers.sessions import ResetAnswer, SessionStanding, SummaryVersions
 from api.context.answer import freshness
 from api.http.call import BodyCall, IdempotencyKey, SessionId, digest_of, number_in_path, number_schema
 from api.http.errors import not_found
 from api.http.retry import committed
 from api.http.turnstile import CHANGES_SESSION
 from models.conversations.kept_summaries import added_ranges
+from models.conversations.listing import count_turns
 from models.conversations.reset import reset_session
 from models.conversations.session import find_session
 from models.conversations.session_state import SessionState
@@ -43,13 +46,14 @@ async def _version(
 Version = Annotated[int, Depends(_version)]
 
 
-@router.get("")
+@router.get("", **answers(SessionStanding, "get_session", "Get the state of a session"))
 def show_session(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with the session's state: extent of log and summary, due work, failures."""
     caller = call.caller("read")
     with read_transaction() as db:
         standing = find_standing(db, caller.tenant_id, session_id)
         work = find_work(db, caller.tenant_id, WorkKind.SUMMARIZE, session_id)
+        turns = count_turns(db, caller.tenant_id, session_id)
     if standing is None:
         raise not_found("session")
     session = standing.session
@@ -57,7 +61,7 @@ def show_session(session_id: SessionId, call: BodyCall) -> Response:
         {
             "session_id": session_id,
             "generation": session.generation,
-            "turns": session.last_turn_index,
+            "turns": turns,
             "last_turn_at": session.last_turn_at,
             "model": session.model,
             "context_window": session.context_window,
@@ -80,7 +84,7 @@ def show_session(session_id: SessionId, call: BodyCall) -> Response:
     )
 
 
-@router.get("/summaries")
+@router.get("/summaries", **answers(SummaryVersions, "list_summaries", "List versions of a summary"))
 def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with every version of the summary, newest first, rejected versions with the reason."""
     caller = call.caller("read")
@@ -91,7 +95,11 @@ def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
     return _json({"summaries": _summaries(summaries)})
 
 
-@router.post("/summaries/{version}/activate", dependencies=CHANGES_SESSION)
+@router.post(
+    "/summaries/{version}/activate",
+    dependencies=CHANGES_SESSION,
+    **answers(SummaryVersions, "activate_summary", "Roll back to a version of a summary"),
+)
 def activate_summary(session_id: SessionId, version: Version, call: BodyCall) -> Response:
     """Put an earlier version in force again; later turns are raw again."""
     caller = call.caller("write")
@@ -104,7 +112,9 @@ def activate_summary(session_id: SessionId, version: Version, call: BodyCall) ->
     return _json({"summaries": _summaries(committed(activate))})
 
 
-@router.post("/reset", dependencies=CHANGES_SESSION)
+@router.post(
+    "/reset", dependencies=CHANGES_SESSION, **answers(ResetAnswer, "reset_session", "Reset a session")
+)
 def start_over(session_id: SessionId, call: BodyCall, idempotency_key: IdempotencyKey = None) -> Response:
     """Start the session empty and keep its log; running work for the old state is dropped.
 

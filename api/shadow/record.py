@@ -1,19 +1,19 @@
 """Shadow mode at a context read: the parts in shadow, and the record of their effect."""
 
 import random
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from secrets import token_bytes
-from threading import Lock
 from typing import Any
 from uuid import UUID, uuid4
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.cache import FreshCache
 from api.context.usage_report import remember_use
-from api.shadow.variants import BuiltWindow, VariantQuery, lay_trials
+from api.shadow.variants import BuiltWindow, VariantQuery, as_shown, lay_trials
 from context.certificate import Certificate
 from context.shadow.facts import compare_facts, names_in, pack
 from context.shadow.parts import EVERY_PART, ShadowPart, applied_beside, trials
@@ -31,36 +31,18 @@ JUDGE = "reads"
 """Key of the work of judging a tenant's records."""
 
 
-class ShadowCache:
-    """Cache of the tenants' shadow parts, to save a query per request."""
+shadows = FreshCache[UUID, frozenset[ShadowPart]](lambda: shadow_settings().shadow_cache_s)
+"""Parts in shadow of the tenants."""
 
-    def __init__(self, most: int = 10_000) -> None:
-        """Hold at most so many tenants."""
-        self._known: dict[UUID, tuple[float, frozenset[ShadowPart]]] = {}
-        self._most = most
-        self._lock = Lock()
 
-    def find(self, tenant_id: UUID) -> frozenset[ShadowPart]:
-        """Return the parts in shadow, at most `shadow_cache_s` old."""
-        until, parts = self._known.get(tenant_id, (0.0, None))
-        if parts is not None and time.monotonic() < until:
-            return parts
-        settings = shadow_settings()
+def shadow_parts(tenant_id: UUID) -> frozenset[ShadowPart]:
+    """Return the parts in shadow, at most `shadow_cache_s` old."""
+
+    def read() -> frozenset[ShadowPart]:
         with read_transaction() as db:
-            parts = find_switch(db, tenant_id, default=settings.shadow_parts).parts
-        with self._lock:
-            if len(self._known) >= self._most:
-                self._known.clear()
-            self._known[tenant_id] = (time.monotonic() + settings.shadow_cache_s, parts)
-        return parts
+            return find_switch(db, tenant_id, default=shadow_settings().shadow_parts).parts
 
-    def forget(self) -> None:
-        """Ask again at the next request."""
-        with self._lock:
-            self._known.clear()
-
-
-shadows = ShadowCache()
+    return shadows.find(tenant_id, read)
 
 
 @dataclass(frozen=True)
@@ -94,7 +76,7 @@ class Shadow:
 
 def shadow_of(tenant_id: UUID) -> Shadow:
     """Return a tenant's shadow mode for a read, with the choice of recording."""
-    parts = shadows.find(tenant_id)
+    parts = shadow_parts(tenant_id)
     return Shadow(parts, bool(parts) and random.random() < shadow_settings().shadow_share)  # noqa: S311 - a sample
 
 
@@ -103,7 +85,7 @@ def record_shadow(asking: VariantQuery, served: BuiltWindow, shadow: Shadow) -> 
     tenant_id = asking.tenant_id
     keep_to(tenant_id)
     try:
-        laid = lay_trials(asking, trials(shadow.parts))
+        laid = lay_trials(asking, _comparable(asking, shadow))
         rows = rows_of(asking, served, laid)
         with best_effort_transaction() as db:
             recorded = rows if rows and _holds(db, asking) else []
@@ -116,6 +98,15 @@ def record_shadow(asking: VariantQuery, served: BuiltWindow, shadow: Shadow) -> 
         _prepare_artifacts(asking, laid.get(ShadowPart.EXTRACTS))
     except SQLAlchemyError as error:
         log.warning("shadow_record_lost", session_id=asking.session_id, error=type(error).__name__)
+
+
+def _comparable(asking: VariantQuery, shadow: Shadow) -> Mapping[str, frozenset[ShadowPart]]:
+    """Choose the windows to compare: after an emergency, no cut history stands for all raw turns."""
+    wanted = trials(shadow.parts)
+    shown = as_shown(asking.standing, shadow.applied)
+    if ShadowPart.SUMMARIES in shadow.applied or shown is None or shown.session.left_out is None:
+        return wanted
+    return {name: applied for name, applied in wanted.items() if ShadowPart.SUMMARIES not in applied}
 
 
 def _holds(db: Transaction, asking: VariantQuery) -> bool:

@@ -9,12 +9,16 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
+from api.answers.base import answers
+from api.answers.sessions import ShadowAnswer, TrialAnswer
 from api.context.answer import certificate_members
-from api.context.request import ContextRequest, find_limits, read_request, with_known_window
+from api.context.compacted import stand_under
+from api.context.full_history import find_new_part
+from api.context.request import ContextRequest, budget_of, find_limits, read_request, with_known_window
 from api.http.call import BodyCall, Parameters, SessionId, documented
 from api.http.errors import not_found
 from api.http.retry import committed
-from api.shadow.record import numbers_of, shadows
+from api.shadow.record import numbers_of, shadow_parts
 from api.shadow.variants import BuiltWindow, VariantQuery, lay_trials, lay_window
 from context.shadow.facts import holds
 from context.shadow.parts import EVERY_PART, ShadowPart, applied_beside, trials
@@ -48,7 +52,7 @@ class ProbeRequest(ContextRequest):
     )
 
 
-@router.get("/shadow")
+@router.get("/shadow", **answers(ShadowAnswer, "get_shadow_report", "Get the report of shadow mode"))
 def show_report(call: BodyCall, wanted: Annotated[ReportRange, Query()]) -> Response:
     """Answer with each shadow part's savings, losses and verdict."""
     tenant_id = call.caller("admin").tenant_id
@@ -56,7 +60,7 @@ def show_report(call: BodyCall, wanted: Annotated[ReportRange, Query()]) -> Resp
         reports = report_shadow(
             db, tenant_id, since=timedelta(days=wanted.days), limits=shadow_settings().limits
         )
-    in_shadow = shadows.find(tenant_id)
+    in_shadow = shadow_parts(tenant_id)
     answer = {
         "days": wanted.days,
         "in_shadow": sorted(in_shadow),
@@ -65,7 +69,11 @@ def show_report(call: BodyCall, wanted: Annotated[ReportRange, Query()]) -> Resp
     return Response(orjson.dumps(answer), media_type="application/json")
 
 
-@router.post("/sessions/{session_id}/shadow", openapi_extra=documented(ProbeRequest))
+@router.post(
+    "/sessions/{session_id}/shadow",
+    openapi_extra=documented(ProbeRequest),
+    **answers(TrialAnswer, "try_parts", "Try windows with and without parts"),
+)
 def try_window(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with the facts held by a session's window, without and with the tried parts.
 
@@ -73,7 +81,7 @@ def try_window(session_id: SessionId, call: BodyCall) -> Response:
     """
     tenant_id = call.caller("admin").tenant_id
     asked = call.body(ProbeRequest)
-    tried = frozenset(asked.parts or shadows.find(tenant_id) or EVERY_PART)
+    tried = frozenset(asked.parts or shadow_parts(tenant_id) or EVERY_PART)
     asking = _asking(tenant_id, session_id, asked)
     served = lay_window(asking, applied_beside(tried))
     laid = lay_trials(asking, trials(tried))
@@ -91,13 +99,17 @@ def try_window(session_id: SessionId, call: BodyCall) -> Response:
 
 
 def _asking(tenant_id: UUID, session_id: str, request: ProbeRequest) -> VariantQuery:
+    part = find_new_part(tenant_id, session_id, request)
+    request = part.request
     with read_transaction() as db:
         standing = find_standing(db, tenant_id, session_id, request.model)
         limits = find_limits(db, tenant_id, request.model, session_id, standing)
     if standing is None:
         raise not_found("session")
     request = with_known_window(tenant_id, request, standing)
-    return VariantQuery(tenant_id, session_id, request, read_request(request), standing, limits)
+    given, budget = read_request(request), budget_of(request, limits)
+    under = stand_under(tenant_id, standing, request=request, new=given.new, budget=budget)
+    return VariantQuery(tenant_id, session_id, request, given, part.before(under), limits)
 
 
 def _window(laid: BuiltWindow) -> dict[str, Any]:

@@ -59,8 +59,11 @@ def _is_own(message: Message, own: set[str]) -> bool:
 
 
 def as_shown(standing: SessionSnapshot | None, applied: frozenset[ShadowPart]) -> SessionSnapshot | None:
-    """Return the session's state for a window with the given parts; without summaries all is raw."""
-    if standing is None or ShadowPart.SUMMARIES in applied:
+    """Return the session's state for a window with the given parts; without summaries all is raw.
+
+    A provider's compaction is the provider's own, and stays.
+    """
+    if standing is None or ShadowPart.SUMMARIES in applied or standing.compacted:
         return standing
     return replace(standing, session=standing.session.unsummarized, summary=None)
 

@@ -1,7 +1,7 @@
 """Intake of a turn event into rows: validated, described, counted, with the resulting work."""
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,14 +14,15 @@ from api.http.encoding import IN_ORDER, encode
 from api.http.errors import ProblemError
 from api.http.ids import check_id
 from api.settings import api_settings
+from api.turns.compacted import without_repeated_words
 from api.turns.large_results import measured, take_out
 from context.conversation.tool_pairs import PairFaultKind, find_pair_faults
 from context.types import JsonObject, Message, Role, Wire
-from context.window.activation import calls_for_work
 from context.wire import describe
 from models.artifacts.settings import artifact_settings
-from models.conversations.log import AcceptedTurn, NewTurn, accept_turns
-from models.conversations.session_state import SessionState
+from models.conversations.accept import accept_turns
+from models.conversations.log import AcceptedTurn, NewTurn
+from models.conversations.session_state import SessionState, is_due
 from models.conversations.summary_settings import compression_settings
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue_many
@@ -42,10 +43,9 @@ EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
 
 
-class TurnCompleted(Body):
-    """A finished turn, as reported by the chat platform."""
+class TurnBody(Body):
+    """The content of a finished turn."""
 
-    turn_id: str = Field(description="The platform's id of this turn; makes a second delivery harmless.")
     messages: list[JsonObject] = Field(min_length=1, description="The turn's messages, kept as sent.")
     model: str | None = Field(None, max_length=200, description="The model that answered.")
     context_window: int | None = Field(
@@ -59,6 +59,12 @@ class TurnCompleted(Body):
     wire: Wire = Field(Wire.OPENAI, description="The format of the messages.")
 
 
+class TurnCompleted(TurnBody):
+    """A finished turn, as reported by the chat platform."""
+
+    turn_id: str = Field(description="The platform's id of this turn; makes a second delivery harmless.")
+
+
 class TurnOfSession(TurnCompleted):
     """A line of a batch: a turn with its session's id."""
 
@@ -67,10 +73,22 @@ class TurnOfSession(TurnCompleted):
 
 @dataclass(frozen=True)
 class Intake:
-    """A turn ready to be stored, with notes."""
+    """A turn ready to be stored, with notes.
+
+    Attributes:
+        turn: The turn.
+        on_entry: Notes on the call: cleaned text, an implausible time.
+        on_content: Notes on the messages of the call, read as a whole turn.
+    """
 
     turn: NewTurn
-    notes: tuple[str, ...]
+    on_entry: tuple[str, ...]
+    on_content: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All notes on a turn that came whole."""
+        return (*self.on_entry, *self.on_content)
 
 
 def read_turn(session_id: str, event: TurnCompleted, *, cleaned: bool = False) -> Intake:
@@ -96,7 +114,7 @@ def read_turn(session_id: str, event: TurnCompleted, *, cleaned: bool = False) -
             limit=settings.max_turn_messages,
         )
     completed_at, clock = _plausible(event.completed_at)
-    messages = _describe_all(event.messages, event.wire, speaker=event.speaker)
+    messages = describe_messages(event.messages, event.wire, speaker=event.speaker)
     taken = take_out(messages)
     turn = NewTurn(
         session_id=session_id,
@@ -112,7 +130,7 @@ def read_turn(session_id: str, event: TurnCompleted, *, cleaned: bool = False) -
         artifacts=taken.artifacts,
         uses=taken.uses,
     )
-    return Intake(turn, (*((CLEANED,) if cleaned else ()), *clock, *_notes(messages)))
+    return Intake(turn, (*((CLEANED,) if cleaned else ()), *clock), notes_on(messages))
 
 
 def read_messages(
@@ -123,12 +141,17 @@ def read_messages(
     Raises:
         AfterturnError: A message can never be sent, or is too large.
     """
-    return [measured(message) for message in _describe_all(bodies, wire, speaker=speaker, field=field)]
+    return [measured(message) for message in describe_messages(bodies, wire, speaker=speaker, field=field)]
 
 
-def _describe_all(
-    bodies: Sequence[JsonObject], wire: Wire, *, speaker: str | None, field: str = "messages"
+def describe_messages(
+    bodies: Sequence[JsonObject], wire: Wire, *, speaker: str | None = None, field: str = "messages"
 ) -> list[Message]:
+    """Read the facts of messages as sent, not counted yet.
+
+    Raises:
+        AfterturnError: A message can never be sent, or is too large.
+    """
     return [_describe(body, wire, speaker, f"{field}[{index}]") for index, body in enumerate(bodies)]
 
 
@@ -151,6 +174,7 @@ def _describe(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> 
         answer_ids=facts.answer_ids,
         wire=wire,
         speaker=named,
+        compaction=(0,) if facts.compacts else (),
     )
     vars(message)["body"] = body  # it is decoded already
     return message
@@ -170,8 +194,8 @@ def _plausible(completed_at: datetime | None) -> tuple[datetime | None, tuple[st
     return None, (f"completed_at lies {where}; the time of receipt counts instead",)
 
 
-def _notes(messages: list[Message]) -> list[str]:
-    """List remarks about accepted but unusual content, for the platform."""
+def notes_on(messages: list[Message]) -> tuple[str, ...]:
+    """Return notes on the accepted but unusual content of a whole turn, for the platform."""
     faults = find_pair_faults(messages)
     notes = []
     if not any(message.starts_turn for message in messages):
@@ -185,7 +209,7 @@ def _notes(messages: list[Message]) -> list[str]:
             f"tool results without their own call in this turn: {_names(orphans)}; left out of a window "
             "unless an earlier turn made the call"
         )
-    return notes
+    return tuple(notes)
 
 
 def _names(ids: list[str], most: int = 5) -> str:
@@ -194,19 +218,46 @@ def _names(ids: list[str], most: int = 5) -> str:
 
 def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> list[AcceptedTurn]:
     """Append turns and queue the resulting work, in a transaction."""
+    turns = [without_repeated_words(db, tenant_id, turn) for turn in turns]
     plans = plans_of_turns(turns)
     answers, sessions = accept_turns(db, tenant_id, turns)
     came_new = [plan for plan, answer in zip(plans, answers, strict=True) if plan and not answer.duplicate]
     store_turn_plans(db, tenant_id, came_new)
+    enqueue_following(db, tenant_id, turns, answers, sessions)
+    return answers
+
+
+def enqueue_following(
+    db: Transaction,
+    tenant_id: UUID,
+    turns: Sequence[NewTurn],
+    answers: Sequence[AcceptedTurn],
+    sessions: Mapping[str, SessionState],
+) -> None:
+    """Queue the work that follows from new turns: readings, an index, a summary.
+
+    Args:
+        db: The transaction that stores the turns.
+        tenant_id: The tenant of the turns.
+        turns: The turns.
+        answers: The place of each turn.
+        sessions: The states of the sessions afterwards.
+    """
     changed = {answer.session_id for answer in answers if not answer.duplicate}
     _want_readings(db, tenant_id, turns, answers)
     named = {turn.session_id for turn in turns if turn.user_id}
-    _want_index(db, tenant_id, [sessions[session_id] for session_id in changed], named=named)
-    due = [session_id for session_id in changed if is_due(sessions[session_id])]
+    enqueue_of_sessions(db, tenant_id, [sessions[session_id] for session_id in changed], named=named)
+
+
+def enqueue_of_sessions(
+    db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
+) -> None:
+    """Queue index and summary of changed sessions; `named` are the sessions with turns that name a user."""
+    _want_index(db, tenant_id, sessions, named=named)
+    due = [session.session_id for session in sessions if is_due(session)]
     if due:
         delay_s = compression_settings().summarize_debounce_s
         enqueue_many(db, tenant_id, WorkKind.SUMMARIZE, due, delay_s=delay_s)
-    return answers
 
 
 def _want_readings(
@@ -241,18 +292,6 @@ def _want_index(
         enqueue_many(db, tenant_id, WorkKind.RECALL, sorted(due), delay_s=delay_s)
 
 
-def is_due(session: SessionState) -> bool:
-    """Tell whether the next request is under pressure, or a summary should be prepared for later."""
-    settings = compression_settings()
-    return calls_for_work(
-        session.load,
-        session.prepared_load,
-        session.budget,
-        settings.thresholds,
-        settings.activation_settings,
-    )
-
-
 def receipt(accepted: AcceptedTurn, notes: Sequence[str] = ()) -> dict[str, Any]:
     """The answer to an accepted turn."""
     answer: dict[str, Any] = {
@@ -262,6 +301,7 @@ def receipt(accepted: AcceptedTurn, notes: Sequence[str] = ()) -> dict[str, Any]
         "first_seq": accepted.first_seq,
         "last_seq": accepted.last_seq,
         "duplicate": accepted.duplicate,
+        **({"erased": True} if accepted.erased else {}),
     }
     return {**answer, "notes": list(notes)} if notes else answer
 

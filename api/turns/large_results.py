@@ -51,7 +51,7 @@ _MOST_PLACES = 32_767
 
 
 @dataclass(frozen=True)
-class Taken:
+class SplitTurn:
     """A turn without its large results.
 
     Attributes:
@@ -65,26 +65,26 @@ class Taken:
     uses: tuple[NewUse, ...] = ()
 
 
-def take_out(messages: Sequence[Message]) -> Taken:
+def take_out(messages: Sequence[Message]) -> SplitTurn:
     """Take the large results out of a turn and count the rest.
 
     Args:
         messages: The turn's messages as sent, not counted yet.
     """
     if not any(message.answer_ids for message in messages):
-        return Taken([measured(message) for message in messages])
+        return SplitTurn([measured(message) for message in messages])
     calls = read_calls(messages)
     splits = [_split(message, calls) for message in messages]
     found = [(index, artifact) for index, split in enumerate(splits) for artifact in split.artifacts]
     contents = {artifact.artifact_id: artifact for _, artifact in found}
-    return Taken(
+    return SplitTurn(
         [split.message if split.artifacts else measured(split.message) for split in splits],
         tuple(_new(artifact) for artifact in contents.values()),
         tuple(_uses(messages, splits, calls)),
     )
 
 
-def take_out_of(messages: Sequence[Message], index: int) -> Taken:
+def take_out_of(messages: Sequence[Message], index: int) -> SplitTurn:
     """Take the large results out of a message of a stored turn; other messages are already processed.
 
     Args:
@@ -94,15 +94,28 @@ def take_out_of(messages: Sequence[Message], index: int) -> Taken:
     Returns:
         The turn, with contents and uses of the message only.
     """
+    return take_out_in(messages, range(index, index + 1))
+
+
+def take_out_in(messages: Sequence[Message], places: range) -> SplitTurn:
+    """Take the large results out of some messages of a turn; other messages are already processed.
+
+    Args:
+        messages: The turn, with the messages as sent.
+        places: Indexes of the messages.
+
+    Returns:
+        The turn, with contents and uses of the messages only.
+    """
     calls = read_calls(messages)
     stored = [Split(message) for message in messages]
-    split = stored[index] = _split(messages[index], calls)
-    taken = split.message if split.artifacts else measured(split.message)
-    return Taken(
-        [*messages[:index], taken, *messages[index + 1 :]],
-        tuple(_new(artifact) for artifact in {one.artifact_id: one for one in split.artifacts}.values()),
-        tuple(use for use in _uses(messages, stored, calls) if use.message == index),
-    )
+    taken, found = list(messages), dict[str, SplitArtifact]()
+    for index in places:
+        split = stored[index] = _split(messages[index], calls)
+        taken[index] = split.message if split.artifacts else measured(split.message)
+        found |= {one.artifact_id: one for one in split.artifacts}
+    uses = tuple(use for use in _uses(messages, stored, calls) if use.message in places)
+    return SplitTurn(taken, tuple(map(_new, found.values())), uses)
 
 
 def measured(message: Message) -> Message:

@@ -8,10 +8,14 @@ import orjson
 from fastapi import APIRouter, Response, status
 from starlette.background import BackgroundTask, BackgroundTasks
 
+from api.answers.base import answers
+from api.answers.turns import BatchResults, TurnReceipt
+from api.context.cache_found import checking
 from api.context.calibration import learning
 from api.http.call import BatchCall, BodyCall, SessionId, documented, read_as
-from api.http.errors import ProblemError, problem_of
+from api.http.errors import problem_of
 from api.http.ids import check_id
+from api.http.lines import lines_of
 from api.http.retry import committed
 from api.http.turnstile import CHANGES_SESSION, CHANGES_SESSIONS
 from api.model_limits import raising
@@ -37,6 +41,7 @@ router = APIRouter(prefix="/v1", tags=["turns"])
     status_code=status.HTTP_202_ACCEPTED,
     openapi_extra=documented(TurnCompleted),
     dependencies=CHANGES_SESSION,
+    **answers(TurnReceipt, "record_turn", "Record a turn", s200="The turn was stored already."),
 )
 def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     """Record a finished turn and its resulting work; 202 after the commit, 200 for a repeated delivery."""
@@ -48,7 +53,7 @@ def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     if accepted.conflict:
         raise conflict(accepted)
     code = status.HTTP_200_OK if accepted.duplicate else status.HTTP_202_ACCEPTED
-    later = _afterwards(caller.tenant_id, [(intake.turn, accepted)])
+    later = afterwards(caller.tenant_id, [(intake.turn, accepted)])
     return _json(receipt(accepted, intake.notes), code, later)
 
 
@@ -56,15 +61,12 @@ def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     "/turns",
     openapi_extra=documented(TurnOfSession, "application/x-ndjson"),
     dependencies=CHANGES_SESSIONS,
+    **answers(BatchResults, "record_turns", "Record many turns"),
 )
 def complete_turns(call: BatchCall) -> Response:
     """Record many turns: newline-delimited JSON, each line with a `session_id`; a result per line."""
     caller = call.caller("write")
-    lines = [line for line in call.raw.split(b"\n") if line.strip()]
-    limit = api_settings().max_batch_turns
-    if len(lines) > limit:
-        raise ProblemError("too-large", f"body: more than {limit} lines", field="body", limit=limit)
-    read = [_read_line(line) for line in lines]
+    read = [_read_line(line) for line in lines_of(call, api_settings().max_batch_turns)]
     good = [entry for entry in read if isinstance(entry, Intake)]
     events = [entry.turn for entry in good]
     answers = committed(lambda db: store_turns(db, caller.tenant_id, events)) if events else []
@@ -83,12 +85,13 @@ def complete_turns(call: BatchCall) -> Response:
     for number, result in enumerate(results, 1):
         result["line"] = number
     turns = list(zip((entry.turn for entry in good), answers, strict=True))
-    return _json({"results": results}, after=_afterwards(caller.tenant_id, turns))
+    return _json({"results": results}, after=afterwards(caller.tenant_id, turns))
 
 
-def _afterwards(tenant_id: UUID, stored: Sequence[tuple[NewTurn, AcceptedTurn]]) -> BackgroundTasks | None:
+def afterwards(tenant_id: UUID, stored: Sequence[tuple[NewTurn, AcceptedTurn]]) -> BackgroundTasks | None:
     """Build the tasks of learning from reported usage; None without any report."""
-    tasks = [task for task in (raising(tenant_id, stored), learning(tenant_id, stored)) if task]
+    learned = (raising(tenant_id, stored), learning(tenant_id, stored), checking(tenant_id, stored))
+    tasks = [task for task in learned if task]
     return BackgroundTasks(tasks) if tasks else None
 
 

@@ -51,7 +51,7 @@ def main() -> int:
                 )
                 failures += door.failures
             if asked.peers:
-                peers += run_peers(asked.peers, courses, window, url)
+                peers += run_peers(asked.peers, courses, window, url, steps=asked.steps)
     rows = [row_of(one) for one in (*outcomes, *total(outcomes))]
     others = peer_rows(peers, outcomes)
     show(rows)

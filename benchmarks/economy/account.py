@@ -8,6 +8,7 @@ from itertools import takewhile
 import orjson
 
 from benchmarks.economy.talks import Exchange
+from benchmarks.economy.trace import Trace
 from context.tokens.message import count_message
 from context.types import JsonObject
 
@@ -83,6 +84,7 @@ class Till:
     def __init__(self) -> None:
         """Begin with a cold cache."""
         self.bill = Bill()
+        self.trace = Trace()
         self._before: list[bytes] = []
 
     def pay(self, messages: Sequence[JsonObject], *, new: int = 1) -> None:
@@ -91,8 +93,10 @@ class Till:
         counts = [_count(raw) for raw in sent]
         self.bill.requests += 1
         self.bill.tokens += sum(counts)
-        self.bill.new += sum(counts[len(counts) - new :])
-        self.bill.cached += cached_tokens(self._before, sent)
+        fresh, cached = sum(counts[len(counts) - new :]), cached_tokens(self._before, sent)
+        self.bill.new += fresh
+        self.bill.cached += cached
+        self.trace.note(messages, read_anew=sum(counts) - cached, new=fresh)
         self._before = sent
 
 

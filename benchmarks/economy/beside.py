@@ -6,12 +6,14 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 from benchmarks.economy.account import Bill, Till
 from benchmarks.economy.background import Spent
-from benchmarks.economy.lockstep import MAX_TOKENS, grade
+from benchmarks.economy.lockstep import MAX_TOKENS, grade, moments_of
+from benchmarks.economy.rules import run_rules
 from benchmarks.economy.talks import Course
 from context.tokens.message import count_message
 from context.types import JsonObject
@@ -40,18 +42,24 @@ class Peer:
     over: int = 0
 
 
-def run_peers(python: Path, courses: Sequence[Course], window: int, model_url: str) -> list[Peer]:
-    """Run every system on the same conversations, a request a turn.
+def run_peers(
+    python: Path, courses: Sequence[Course], window: int, model_url: str, *, steps: int = 1
+) -> list[Peer]:
+    """Run every system on the same conversations, at the same moments.
 
     Args:
         python: An interpreter with langchain, langchain-openai and langmem.
         courses: The conversations.
         window: Of the model, in tokens.
         model_url: Where the scripted model answers.
+        steps: The most requests of a turn.
     """
+    request = _request(courses, window, model_url, steps)
+    rules = run_rules(request["courses"], request["moments"], room=window - MAX_TOKENS, model_url=model_url)
     found: dict[tuple[str, str], Peer] = {}
     tills: defaultdict[tuple[str, int], Till] = defaultdict(Till)
-    for line in _lines(python, _request(courses, window, model_url)):
+    before: dict[tuple[str, int], tuple[int, int]] = {}
+    for line in chain(_lines(python, json.dumps(request).encode()), rules):
         course = courses[line["course"]]
         peer = found.setdefault((line["peer"], course.data), Peer(line["peer"], course.data, window))
         till = tills[line["peer"], line["course"]]
@@ -61,7 +69,9 @@ def run_peers(python: Path, courses: Sequence[Course], window: int, model_url: s
             continue
         messages = fitting(line["messages"], window - MAX_TOKENS)
         peer.over += messages is not line["messages"]
-        till.pay(messages)
+        turn, place = before.get((line["peer"], line["course"]), (-1, 0))
+        before[line["peer"], line["course"]] = line["turn"], line["place"]
+        till.pay(messages, new=line["place"] - (place if turn == line["turn"] else 0))
         grade(till.bill, course.exchanges[line["turn"]], messages)
     return list(found.values())
 
@@ -76,13 +86,14 @@ def fitting(messages: list[JsonObject], room: int) -> list[JsonObject]:
     return messages[first:] if first else messages
 
 
-def _request(courses: Sequence[Course], window: int, model_url: str) -> bytes:
+def _request(courses: Sequence[Course], window: int, model_url: str, steps: int) -> dict[str, Any]:
     talks = [
         [[message.body for message in exchange.turn.messages] for exchange in course.exchanges]
         for course in courses
     ]
-    asked = {"courses": talks, "window": window, "max_tokens": MAX_TOKENS, "model_url": model_url}
-    return json.dumps(asked).encode()
+    moments = [[moments_of(exchange, steps) for exchange in course.exchanges] for course in courses]
+    asked = {"courses": talks, "moments": moments, "window": window, "max_tokens": MAX_TOKENS}
+    return {**asked, "model_url": model_url}
 
 
 def _lines(python: Path, request: bytes) -> Iterator[dict[str, Any]]:

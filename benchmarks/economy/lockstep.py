@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -52,6 +53,7 @@ class Outcome:
     ours: Bill = field(default_factory=Bill)
     cut: Bill = field(default_factory=Bill)
     background: Background = field(default_factory=Background)
+    lost: Counter[str] = field(default_factory=Counter)
 
 
 def live_through(
@@ -92,11 +94,16 @@ def live_through(
 
 def _moment(live: Live, turn: int, step: int, steps: int) -> int:
     """How many messages of the turn are there at a step; 0 where the turn has no such step."""
-    bodies = [message.body for message in live.course.exchanges[turn].turn.messages]
+    places = moments_of(live.course.exchanges[turn], steps)
+    return places[step] if step < len(places) else 0
+
+
+def moments_of(exchange: Exchange, steps: int) -> list[int]:
+    """How many messages of a turn are there at each of its requests, at most so many."""
+    bodies = [message.body for message in exchange.turn.messages]
     places = [place for place, body in enumerate(bodies) if place and body["role"] == "assistant"] or [1]
-    if step >= min(steps, len(places)):
-        return 0
-    return places[step * len(places) // min(steps, len(places))]
+    most = min(steps, len(places))
+    return [places[step * len(places) // most] for step in range(most)]
 
 
 def _ask(door: Door, moment: tuple[Live, int, int], window: int) -> None:
@@ -157,5 +164,6 @@ def _outcomes(door: Door, lives: Sequence[Live], window: int) -> list[Outcome]:
             one.tokens += live.course.tokens
             one.ours.add(live.ours.bill)
             one.cut.add(live.cut.bill)
+            one.lost += live.ours.trace.lost
             one.background.add(look(database, live.session_id, live.planned))
     return list(found.values())

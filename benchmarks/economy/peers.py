@@ -24,8 +24,8 @@ def main() -> None:
         for place, turns in enumerate(asked["courses"]):
             spent = {"calls": 0, "input_tokens": 0, "output_tokens": 0}
             send = _sender(peer, _model(asked["model_url"], spent), asked["window"], asked["max_tokens"])
-            for turn, messages in enumerate(_requests(turns, send)):
-                _tell({"peer": peer, "course": place, "turn": turn, "messages": messages})
+            for request in _requests(turns, asked["moments"][place], send):
+                _tell({"peer": peer, "course": place, **request})
             _tell({"peer": peer, "course": place, "spent": spent})
 
 
@@ -33,18 +33,21 @@ def _tell(line: Json) -> None:
     sys.stdout.write(json.dumps(line) + "\n")
 
 
-def _requests(turns: list[list[Json]], send: Any) -> Iterator[list[Json]]:
-    """Send the first message of each turn behind what the system keeps; the rest of the turn follows."""
+def _requests(turns: list[list[Json]], moments: list[list[int]], send: Any) -> Iterator[Json]:
+    """Send what a turn has at each moment behind what the system keeps; the rest of the turn follows."""
     messages = importlib.import_module("langchain_core.messages")
     kept: list[Any] = []
-    for place, turn in enumerate(turns):
+    for number, turn in enumerate(turns):
         bodies = [{"content": "", **{k: v for k, v in body.items() if v is not None}} for body in turn]
         made = messages.convert_to_messages(bodies)
-        for number, message in enumerate(made):
-            message.id = f"m{place}-{number}"
-        kept, sent = send([*kept, made[0]])
-        yield messages.convert_to_openai_messages(sent)
-        kept += made[1:]
+        for order, message in enumerate(made):
+            message.id = f"m{number}-{order}"
+        done = 0
+        for place in moments[number]:
+            kept, sent = send([*kept, *made[done:place]])
+            done = place
+            yield {"turn": number, "place": place, "messages": messages.convert_to_openai_messages(sent)}
+        kept += made[done:]
 
 
 def _model(url: str, spent: Json) -> Any:

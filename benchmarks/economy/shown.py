@@ -24,6 +24,7 @@ def total(outcomes: Sequence[Outcome]) -> list[Outcome]:
         whole.ours.add(one.ours)
         whole.cut.add(one.cut)
         whole.background.add(one.background)
+        whole.lost += one.lost
     return list(found.values())
 
 
@@ -50,6 +51,7 @@ def row_of(one: Outcome) -> dict[str, Any]:
         "evidence": ours.found / ours.known if ours.known else None,
         "cut_evidence": cut.found / cut.known if cut.known else None,
         "known": ours.known,
+        "read_anew": dict(one.lost.most_common()),
     }
 
 
@@ -106,6 +108,7 @@ def show(rows: Sequence[dict[str, Any]]) -> None:
     console = Console(width=WIDTH)
     console.print(_money(rows))
     console.print(_use(rows))
+    console.print(_losses(rows))
 
 
 def _money(rows: Sequence[dict[str, Any]]) -> Table:
@@ -129,6 +132,16 @@ def _money(rows: Sequence[dict[str, Any]]) -> Table:
             *("-" if share is None else f"{share:.3f}" for share in evidence),
             str(row["known"]),
         )
+    return table
+
+
+def _losses(rows: Sequence[dict[str, Any]]) -> Table:
+    title = "Read anew beside the new messages: the first part that changed, and the tokens from it on"
+    table = Table("set", "window", "tokens", "before -> after", title=title)
+    for row in rows:
+        for place, (change, tokens) in enumerate(row["read_anew"].items()):
+            head = ("", "") if place else (row["data"], f"{row['window']:,}")
+            table.add_row(*head, f"{tokens:,}", change)
     return table
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from afterturn.conversations.events import Entry
+from afterturn.conversations.events import EventLine
 from benchmarks.served.files import read_files, read_rows
 from benchmarks.served.planted import events_of
 from benchmarks.served.sets import GROUP, ROLES, meetings, memories
@@ -74,7 +74,7 @@ def helped(data: Path, most_turns: int) -> Iterator[Course]:
     rows = read_rows(data / "tau_airline", lambda row: isinstance(row.get("messages"), list))
     strung: list[JsonObject] = []
     for row in rows:
-        strung += events_of([Entry(body) for body in row["messages"]])
+        strung += events_of([EventLine(body) for body in row["messages"]])
         if len(strung) >= most_turns:
             yield course("tau_airline", str(row["id"]), [(event, None) for event in strung[:most_turns]])
             strung = []
@@ -83,7 +83,7 @@ def helped(data: Path, most_turns: int) -> Iterator[Course]:
 def coded(data: Path, most_turns: int) -> Iterator[Course]:
     """Read recorded sessions of a coding agent."""
     for name, rows in read_files(data / "pi_sessions", lambda row: isinstance(row.get("message"), dict)):
-        events = events_of([Entry(row["message"]) for row in rows if row["type"] == "message"])
+        events = events_of([EventLine(row["message"]) for row in rows if row["type"] == "message"])
         yield course("pi_sessions", name, [(event, None) for event in events[:most_turns]])
 
 

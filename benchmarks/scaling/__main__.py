@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
 from benchmarks.scaling.backlog import QueueCost, measure_queue
@@ -83,7 +83,7 @@ def main() -> None:
 def _measure(sizes: list[int]) -> tuple[Life, list[QueueCost]]:
     with _model(0.001) as settings_of_model:
         os.environ.update(settings_of_model)
-        with Stack(roles=(*SERVERS, Role.API)) as stack:
+        with Stack(roles=(*SERVERS, StackRole.API)) as stack:
             os.environ["AFTERTURN_DATABASE_URL"] = stack.at.database_url
             os.environ["AFTERTURN_BROKER_URL"] = stack.at.broker_url
             return measure_life(stack), measure_queue(stack, sizes)
@@ -92,7 +92,7 @@ def _measure(sizes: list[int]) -> tuple[Life, list[QueueCost]]:
 def _try() -> list[Trial]:
     with _model(TRIAL_MODEL_S) as settings_of_model:
         os.environ.update(settings_of_model)
-        roles = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER)
+        roles = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER)
         with Stack(roles=roles) as stack:
             own_s = calibrate(stack)
             return [

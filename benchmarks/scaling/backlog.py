@@ -65,7 +65,7 @@ def _measure(database: psycopg.Connection, tenant_id: UUID, size: int) -> QueueC
     from models.database import read_transaction, transaction  # noqa: PLC0415
     from models.due_work.fair_claim import Turns, claim_next, look  # noqa: PLC0415
     from models.due_work.queue import WorkKind, enqueue  # noqa: PLC0415
-    from models.telemetry.snapshot import take_snapshot  # noqa: PLC0415
+    from models.snapshot import take_snapshot  # noqa: PLC0415
 
     def look_once() -> None:
         with read_transaction() as db:

@@ -15,6 +15,7 @@ from benchmarks.scaling.theory import (
     servers_needed,
     wait_quantile_s,
 )
+from models.due_work.kinds import WorkKind
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,6 @@ class Measured:
     learn_us_per_plan: float
 
 
-QUEUE_OF = {
-    "summarize": "summaries",
-    "recall": "maintenance",
-    "artifact": "artifacts",
-    "plan": "plans",
-    "context_plan": "plans",
-    "relabel": "plans",
-}
 LOOKS_PER_S = 4
 """Of a dispatcher, whatever is due."""
 
@@ -161,7 +154,7 @@ def by_queue(measured: Measured, habits: Habits) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for kind, share in {**measured.jobs_per_turn, "plan": habits.plans_per_turn}.items():
         if share and f"job {kind}" in measured.costs:
-            found.setdefault(QUEUE_OF.get(kind, "maintenance"), {})[kind] = share
+            found.setdefault(WorkKind(kind).queue.value, {})[kind] = share
     return found
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx
 import psycopg
 
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.served.talks import Talk
 from context.types import JsonObject
@@ -21,7 +21,7 @@ MODEL = "gpt-4o"
 TURNS_A_CALL = 200
 TIMEOUT_S = 120.0
 PAUSE_S = 0.25
-ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
+ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT)
 
 _LIVE = """
     select count(*) from due_work
@@ -128,14 +128,15 @@ def open_door(
         model: Writes the notes of a stack that is started; the built-in one by default.
     """
     if base_url and api_key:
-        with _connections(base_url, api_key) as http:
+        with connections(base_url, api_key) as http:
             yield Door(http, database_url)
         return
     os.environ.update({"SUMMARIZER_MODEL": model, "CONTEXT_PLANNER_MODEL": model})
-    with Stack(roles=ROLES) as stack, _connections(stack.at.base_url, stack.at.api_key) as http:
+    with Stack(roles=ROLES) as stack, connections(stack.at.base_url, stack.at.api_key) as http:
         yield Door(http, stack.at.database_url)
 
 
-def _connections(base_url: str, api_key: str) -> httpx.Client:
+def connections(base_url: str, api_key: str) -> httpx.Client:
+    """Open connections with a key."""
     headers = {"Authorization": f"Bearer {api_key}", "Content-Type": "application/json"}
     return httpx.Client(base_url=base_url, headers=headers, timeout=TIMEOUT_S, trust_env=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from afterturn.conversations.events import Entry
+from afterturn.conversations.events import EventLine
 from benchmarks.served.files import read_rows
 from benchmarks.served.planted import events_of
 from benchmarks.served.talks import Ask, Grade, Talk, Turn, make_turns
@@ -39,7 +39,7 @@ class NeededGold:
 def tasks(data: Path, _form: str) -> Iterator[Talk]:
     """Read an airline's help desk: each moment with enough history is a session, asked what came next."""
     for row in read_rows(data / "tau_airline", lambda row: isinstance(row.get("messages"), list)):
-        turns = make_turns(events_of([Entry(body) for body in row["messages"]]))
+        turns = make_turns(events_of([EventLine(body) for body in row["messages"]]))
         for place in range(2, len(turns)):
             if sum(map(_stored_tokens, turns[:place])) < LEAST_TOKENS:
                 continue

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from afterturn.conversations.events import Entry, Transcript, to_conversation
+from afterturn.conversations.events import EventLine, Transcript, to_conversation
 from benchmarks.served.files import read_files, read_rows
 from benchmarks.served.talks import Ask, FactsGold, Talk, make_turns
 from context.shadow.planted import PLANTED, Planted
@@ -23,7 +23,7 @@ TELLER, HEARER = "Ann", "Bea"
 def sessions(data: Path, _form: str) -> Iterator[Talk]:
     """Read recorded sessions of a coding agent, one a file."""
     for name, rows in read_files(data / "pi_sessions", _is_entry):
-        entries = [Entry(row["message"], at=row.get("timestamp")) for row in rows]
+        entries = [EventLine(row["message"], at=row.get("timestamp")) for row in rows]
         yield planted_talk(name, events_of(entries), PLANTED)
 
 
@@ -38,7 +38,7 @@ def errands(data: Path, _form: str) -> Iterator[Talk]:
 def trajectories(data: Path) -> list[list[JsonObject]]:
     """Read trajectories of agents, each as its turns."""
     rows = read_rows(data / "livemcp", lambda row: isinstance(row.get("messages"), list))
-    return [events_of([Entry(body) for body in row["messages"]]) for row in rows]
+    return [events_of([EventLine(body) for body in row["messages"]]) for row in rows]
 
 
 def channels(data: Path, _form: str) -> Iterator[Talk]:
@@ -90,7 +90,7 @@ def foreign_facts() -> dict[str, list[Planted]]:
     }
 
 
-def events_of(entries: Sequence[Entry]) -> list[JsonObject]:
+def events_of(entries: Sequence[EventLine]) -> list[JsonObject]:
     """Cut messages into turns; what a provider once counted for another model is left out."""
     conversation = to_conversation(Transcript(tuple(entries)))
     return [

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
-from afterturn.conversations.events import Entry
+from afterturn.conversations.events import EventLine
 from benchmarks.served.files import read_rows
 from benchmarks.served.needs import tasks
 from benchmarks.served.planted import channels, errands, events_of, prompts, sessions, trajectories
@@ -90,7 +90,7 @@ def _of_two(said: Sequence[tuple[str, str]]) -> list[JsonObject]:
         "assistant" if place and speaker == leader else "user" for place, (speaker, _) in enumerate(said)
     )
     return events_of(
-        [Entry({"role": role, "content": words}) for role, (_, words) in zip(roles, said, strict=True)]
+        [EventLine({"role": role, "content": words}) for role, (_, words) in zip(roles, said, strict=True)]
     )
 
 

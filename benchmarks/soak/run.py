@@ -13,7 +13,7 @@ import httpx
 import psycopg
 
 from afterturn.stack.compose import ROOT
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.soak.arrivals import Pace, run_clients
 from benchmarks.soak.call import Book, Caller
@@ -25,7 +25,7 @@ from benchmarks.soak.search import highest_flat_rate
 from benchmarks.soak.shown import show_line
 from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 
-ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
+ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT)
 OWN_WORKERS = 2
 TENANTS_A_CLIENT = 3
 LINE_S = 30.0
@@ -167,7 +167,7 @@ def _traffic(plan: Plan, watched: Watched, groups: list[list[Tenant]], book: Boo
             pace.stop.set()
             for client in clients:
                 client.join()
-        settled_s = settle(watched.stack, book)
+        settled_s = settle(watched.stack.at.database_url, book)
     book.faults += [f"the sampler: {one}" for one in sampler.trouble]
     return Course(steady, samples, length_s, highest, settled_s)
 
@@ -182,10 +182,10 @@ def _watch(seconds: float, book: Book, sampler: Sampler, began: float) -> None:
         seen, last = len(calls), now
 
 
-def settle(stack: Stack, book: Book) -> float:
+def settle(database_url: str, book: Book) -> float:
     """Wait until all work that is due soon is done. Returns how long that took, in seconds."""
     began = time.monotonic()
-    with psycopg.connect(stack.at.database_url, autocommit=True) as database:
+    with psycopg.connect(database_url, autocommit=True) as database:
         while (left := database.execute(_UNSETTLED.encode()).fetchone()) and left[0]:
             if time.monotonic() - began > SETTLES_WITHIN_S:
                 book.blame(

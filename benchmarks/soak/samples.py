@@ -11,6 +11,7 @@ import psycopg
 import redis
 
 from afterturn.stack.stack import Stack, StackError
+from models.due_work.kinds import WorkQueue
 
 MB = 1_048_576
 
@@ -94,7 +95,6 @@ def take_sample(watched: Watched, began: float, database: psycopg.Connection, br
     """Look at everything once."""
     trees = {role: descendants(pid) for role, pid in watched.pids().items()}
     due, later, running, dead, age_s = _row(database, _WORK)
-    queues = ("summaries", "artifacts", "plans", "learning", "maintenance", "isolation")
     info: Any = broker.info("memory")
     return Sample(
         at_s=time.monotonic() - began,
@@ -107,7 +107,7 @@ def take_sample(watched: Watched, began: float, database: psycopg.Connection, br
         age_s=float(age_s),
         connections=_row(database, _SERVER)[0],
         database_mb=_row(database, "select pg_database_size(current_database())")[0] / MB,
-        bells=sum(int(broker.llen(queue)) for queue in queues),
+        bells=sum(int(broker.llen(queue.value)) for queue in WorkQueue),
         broker_mb=info["used_memory"] / MB,
     )
 

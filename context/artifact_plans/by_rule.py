@@ -1,6 +1,6 @@
 """The plan by rule: always there at once, and good enough to answer with."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from context.artifact_plans.question import Asking, asking, bounded
@@ -131,16 +131,6 @@ def _candidates(
         score += 0.0 if artifact.is_historical else _CURRENT_BONUS
         found.append(_Candidate(artifact, relevance, superseded.get(artifact.artifact_id), score))
     return sorted(found, key=lambda one: one.order)
-
-
-def _parted(
-    candidates: Sequence[_Candidate], goes: Callable[[_Candidate], bool]
-) -> tuple[list[_Candidate], list[_Candidate]]:
-    kept: list[_Candidate] = []
-    dropped: list[_Candidate] = []
-    for one in candidates:
-        (dropped if goes(one) else kept).append(one)
-    return kept, dropped
 
 
 def _choose(

@@ -72,6 +72,7 @@ class PlanningReason(StrEnum):
     NEAR_LIMIT = "near-limit"
     EXPENSIVE_PRIMARY = "expensive-primary"
     LARGE_ARTIFACT = "large-artifact"
+    LEFT_TO_STEPS = "left-to-steps"
     NOTHING_CALLS_FOR_IT = "nothing-calls-for-it"
 
 

@@ -14,7 +14,8 @@ from context.focus.words import GENERAL
 from context.preflight.lexicon.languages import LITTLE_WORDS, Signs, find_signs
 from context.recall.ranking import find_question
 from context.text.identifiers import extract_identifiers
-from context.types import Message
+from context.types import Message, Role
+from context.wire.parts import PartKind, read_parts
 
 
 class Asking(StrEnum):
@@ -90,6 +91,15 @@ def asking(question: str) -> Asking:
     return Asking.SPECIFIC if extract_identifiers(bounded(question)) else Asking.OPEN
 
 
+def looks_back(question: str) -> bool:
+    """Say whether a question may be about earlier words: not an open one without a sign of memory.
+
+    Args:
+        question: The user's question, in any of many languages.
+    """
+    return asking(question) is not Asking.OPEN or find_signs(bounded(question)).has(*_MEMORY)
+
+
 MOST_WORDS = 16
 """Length in words above which a message says something of its own."""
 
@@ -99,6 +109,14 @@ OWN_WORDS = 2
 LOOKED_BACK = 6
 """Earlier user messages to search; behind as many nods, nobody knows the agreed subject."""
 
+OFFER_CHARS = 1_000
+"""Characters read of an offer, from its end."""
+
+ASKING_CHARS = 300
+"""Characters at the end of an answer, within which it asks for a consent."""
+
+_ASKING = re.compile("[?？؟]")
+_MEMORY = ("mem.recall", "mem.past", "mem.mine", "mem.they", "mem.affairs")
 _YES, _GO, _POLITE = "casual.yes", "follow.go", "plan.want"
 _CARRIED = ("casual.", "follow.", "you.", "plan.want", "mem.i")
 _LONGEST_RUN = 8
@@ -123,6 +141,50 @@ def standing_question(new: Sequence[Message], tail: Sequence[Message] = ()) -> s
         earlier.pop()
     words = (find_question([message]) for message in reversed(earlier[-LOOKED_BACK:]))
     return next((said for said in words if said and not only_agrees(said)), asked)
+
+
+def recall_question(new: Sequence[Message], tail: Sequence[Message] = ()) -> str:
+    """Find the words for which older turns are searched: the user's own, or the offer that the user accepts.
+
+    Args:
+        new: The messages of the request.
+        tail: The newest stored messages, oldest first.
+
+    Returns:
+        The user's words. If these only agree, the end of the answer before, where it asks for a consent to
+        something concrete; else the words that agree, for which nothing is searched.
+    """
+    asked = find_question(new, tail)
+    if not only_agrees(asked):
+        return asked
+    before = list(tail)
+    if not any(message.starts_turn for message in new):
+        while before and not before.pop().starts_turn:
+            pass
+    return _offer_of(before, asked) or asked
+
+
+def _offer_of(messages: Sequence[Message], consent: str) -> str:
+    """Find the offer at the end of the newest answer; empty if it asks for no consent, or to nothing concrete.
+
+    A consent is asked for by a question, or in the words that give it: "confirm with a yes to proceed". An
+    offer is concrete if it holds a number, a quote or an identifier: "anything else?" holds none.
+    """
+    answer = messages[-1] if messages else None
+    if answer is None or answer.role is not Role.ASSISTANT or answer.call_ids:
+        return ""
+    said = "\n".join(part.text for part in read_parts(answer) if part.kind is PartKind.TEXT).strip()
+    offer, end = said[-OFFER_CHARS:], said[-ASKING_CHARS:]
+    if not _ASKING.search(end) and _consents(consent).isdisjoint(_consents(end)):
+        return ""
+    is_concrete = _NUMBER.search(end) or _QUOTED.search(end) or extract_identifiers(end)
+    return offer if is_concrete else ""
+
+
+def _consents(text: str) -> set[str]:
+    """List the words of a text that agree, or tell to go on."""
+    signs = find_signs(text)
+    return {word for sign in (_YES, _GO) for word in signs.found.get(sign, ())}
 
 
 def only_agrees(text: str) -> bool:

@@ -15,6 +15,12 @@ EXTRACT_TOKENS = 2_000
 LEAST_EXTRACT_TOKENS = 40
 """An extract of less says nothing."""
 
+NO_ROOM = "no-room"
+"""Reason of an artifact whose shortest reading is larger than the room."""
+
+_EXTRACT_TRIES = 4
+"""Most extracts tried for one artifact, since a label costs more with each place of its extract."""
+
 _SEAM_TOKENS = 4
 """Tokens for the line breaks around a text, and for the seam between two joined texts."""
 
@@ -108,7 +114,7 @@ def execute_plan(
     Returns:
         The shown artifacts, with an account of all.
     """
-    run = _Run(available, budget_tokens, count, extract_tokens)
+    run = _StrategyRun(available, budget_tokens, count, extract_tokens)
     ordered = _in_order(plan)
     waiting = sum(decision.strategy is not _EXCLUDE for decision in ordered)
     for decision in ordered:
@@ -152,7 +158,7 @@ _ORDER = {
 _EXCLUDE = ProcessingStrategy.EXCLUDE
 
 
-class _Run:
+class _StrategyRun:
     """The room left, and the decisions made so far."""
 
     def __init__(
@@ -189,7 +195,7 @@ class _Run:
                 self._use(used, decision)
                 return
             tried = tried or used is not None or (how is ReadingForm.EXTRACT and one.extract is not None)
-        why = "no-room" if tried else "no-reading"
+        why = NO_ROOM if tried else "no-reading"
         why = one.gone or "not-relevant" if decision.strategy is _EXCLUDE else why
         self.leave_out(decision.artifact_id, why, decision.strategy)
 
@@ -211,13 +217,13 @@ class _Run:
         room = min(fair, self._extract_tokens)
         wanted = decision.extraction_query or decision.summarization_focus or ""
         most = room - self._label_tokens(one, Reading(ReadingForm.EXTRACT, "", 0))
-        for _ in range(2):
+        for _ in range(_EXTRACT_TRIES):
             if most < LEAST_EXTRACT_TOKENS:
                 return None
             used = self._shown(one, one.extract(wanted, most))
             if used is None or used.tokens <= self._room:
                 return used
-            most -= used.tokens - room
+            most = min(room - self._label_tokens(one, used.reading), most - 1)
         return None
 
     def _shown(self, one: Available, reading: Reading | None) -> UsedArtifact | None:

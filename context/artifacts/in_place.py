@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-PORTION = 1 / 16
+PORTION = 1 / 4
 """Share of the room by which the oldest results move behind history, so that the prefix rarely changes."""
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from context.conversation.calls import looks_failed
-from context.types import JsonObject, Message, Wire
+from context.types import JsonObject, Message
 from context.wire.artifact_reference import pointer_words
+from context.wire.formats import format_of
 from context.wire.parts import reports_failure
 
 _TEXT_KEYS = ("text", "stdout", "stderr")
@@ -73,9 +74,9 @@ def rewrite_results(message: Message, rewrite: Rewrite) -> JsonObject:
     if not message.answer_ids:
         return message.body
     body = message.body
-    if message.wire is Wire.ANTHROPIC:
+    key = format_of(message.wire).result_key
+    if key is None:
         return _with_blocks(body, rewrite)
-    key = "output" if message.wire is Wire.RESPONSES else "content"
     if key not in body:
         return body
     name = str(body.get("name") or "")

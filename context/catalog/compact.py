@@ -1,6 +1,6 @@
 """Compact a catalog to a size in steps, from whole entries down to names."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,7 @@ _READ_CHARS = 4_000
 
 
 @dataclass(frozen=True)
-class Step:
+class CompactionStep:
     """A single compaction step.
 
     Attributes:
@@ -44,7 +44,7 @@ def short_description(text: str) -> str:
     return clip(first_sentence(start) or text.strip(), SENTENCE_CHARS)
 
 
-def _of_packs(name: str) -> Step:
+def _of_packs(name: str) -> CompactionStep:
     def apply(entry: JsonObject, kind: EntryKind) -> JsonObject:
         metadata = entry.get("metadata", {})
         if kind is not EntryKind.PACK or name not in metadata:
@@ -53,7 +53,7 @@ def _of_packs(name: str) -> Step:
         without = {key: value for key, value in entry.items() if key != "metadata"}
         return {**entry, "metadata": rest} if rest else without
 
-    return Step(name, apply)
+    return CompactionStep(name, apply)
 
 
 def _drop_extra(entry: JsonObject, kind: EntryKind) -> JsonObject:
@@ -93,14 +93,14 @@ def _shorten(entry: JsonObject, kind: EntryKind) -> JsonObject:
     return {**entry, "description": short} if short else rest
 
 
-STEPS: Sequence[Step] = (
-    Step("extra_fields", _drop_extra),
+STEPS: Sequence[CompactionStep] = (
+    CompactionStep("extra_fields", _drop_extra),
     _of_packs("intent_keywords"),
     _of_packs("typical_use"),
     _of_packs("limitations"),
-    Step("step_bodies", _count_steps),
-    Step("schemas", _name_fields),
-    Step("descriptions", _shorten),
+    CompactionStep("step_bodies", _count_steps),
+    CompactionStep("schemas", _name_fields),
+    CompactionStep("descriptions", _shorten),
 )
 """Compaction steps in order; no step removes names or `supersedes`."""
 
@@ -163,23 +163,27 @@ class Ladder:
             return False
         return budget.holds(self.size(places, level, note))
 
-    def size(self, places: Sequence[int], level: int, note: str) -> Size:
+    def size(self, places: Sequence[int], level: int, note: str, brief: Collection[int] = ()) -> Size:
         """Measure the output of `text` without writing."""
-        return Size(self._bytes(places, level, note), self._tokens(places, level, note))
+        return Size(self._bytes(places, level, note, brief), self._tokens(places, level, note, brief))
 
-    def text(self, places: Sequence[int], level: int, note: str) -> str:
+    def text(self, places: Sequence[int], level: int, note: str, brief: Collection[int] = ()) -> str:
         """Write some entries at a level.
 
         Args:
             places: Places of the entries in the catalog, in order.
             level: From 0, whole, to the last.
             note: JSON note about the hidden entries; "" for none.
+            brief: Those of the places written at the last level.
 
         Returns:
             JSON of a catalog, a line for each entry; the same arguments give the same text.
         """
         frame, lists = self._frame(note), self._lists(places)
-        bodies = (_SEPARATOR.join(self._rung(place).texts[level] for place in each) for each in lists)
+        bodies = (
+            _SEPARATOR.join(self._rung(place).texts[_level(place, level, brief)] for place in each)
+            for each in lists
+        )
         packs, pipelines = (f"{body}\n" if body else "" for body in bodies)
         return frame[0] + packs + frame[1] + pipelines + frame[2]
 
@@ -192,24 +196,28 @@ class Ladder:
             if any(texts[number] is not texts[number - 1] for texts in rungs)
         ]
 
-    def _bytes(self, places: Sequence[int], level: int, note: str) -> int:
-        known = self._whole_bytes.get(level) if self._is_whole(places, note) else None
+    def _bytes(self, places: Sequence[int], level: int, note: str, brief: Collection[int] = ()) -> int:
+        is_whole = not brief and self._is_whole(places, note)
+        known = self._whole_bytes.get(level) if is_whole else None
         if known is None:
             ends = sum(bool(each) for each in self._lists(places))
             frame = sum(len(line.encode()) for line in self._frame(note))
-            known = frame - ends + sum(self._rung(place).bytes[level] for place in places)
-            if self._is_whole(places, note):
+            known = frame - ends
+            known += sum(self._rung(place).bytes[_level(place, level, brief)] for place in places)
+            if is_whole:
                 self._whole_bytes[level] = known
         return known
 
-    def _tokens(self, places: Sequence[int], level: int, note: str) -> int:
-        known = self._whole_tokens.get(level) if self._is_whole(places, note) else None
+    def _tokens(self, places: Sequence[int], level: int, note: str, brief: Collection[int] = ()) -> int:
+        is_whole = not brief and self._is_whole(places, note)
+        known = self._whole_tokens.get(level) if is_whole else None
         if known is None:
             known = sum(map(count_text, self._frame(note)))
             for each in filter(None, self._lists(places)):
-                known += sum(self._rung(place).tokens(level) for place in each[:-1])
-                known += count_text(f"{self._rung(each[-1]).texts[level]}\n")
-            if self._is_whole(places, note):
+                known += sum(self._rung(place).tokens(_level(place, level, brief)) for place in each[:-1])
+                last = self._rung(each[-1]).texts[_level(each[-1], level, brief)]
+                known += count_text(f"{last}\n")
+            if is_whole:
                 self._whole_tokens[level] = known
         return known
 
@@ -232,6 +240,10 @@ class Ladder:
         if found is None:
             found = self._rungs[place] = _Rungs(self.catalog.entries[place])
         return found
+
+
+def _level(place: int, level: int, brief: Collection[int]) -> int:
+    return LEVELS - 1 if place in brief else level
 
 
 class _Rungs:

@@ -1,11 +1,11 @@
 """Tools with hidden contents: servers, toolsets, and the provider's own tools in history."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from context.catalog.tools import tool_name
 from context.types import JsonObject, Message, Wire
-from context.wire.pairing import fit_name
+from context.wire.formats import format_of
 from context.wire.parts import PartKind, read_parts
 
 _SINGLE = re.compile(
@@ -36,8 +36,10 @@ def is_container(tool: JsonObject) -> bool:
     """Tell whether a definition contains tools, or may: no name of its own, and an unknown type."""
     if isinstance(tool.get("tools"), list) or "functionDeclarations" in tool:
         return True
-    named = any(isinstance(each, str) and each for each in (tool.get("name"), _inner_name(tool)))
     kind = tool.get("type")
+    if isinstance(kind, str) and kind.startswith("tool_search"):
+        return True  # it finds tools that wait to be loaded
+    named = any(isinstance(each, str) and each for each in (tool.get("name"), _inner_name(tool)))
     return not named and isinstance(kind, str) and _SINGLE.match(kind) is None
 
 
@@ -58,24 +60,25 @@ def called_names(messages: Iterable[Message]) -> frozenset[str]:
     return frozenset(found | {_RUN_BY[name] for name in found & _RUN_BY.keys()})
 
 
-def pinned_tools(tools: Sequence[JsonObject], called: Collection[str], wire: Wire) -> frozenset[str]:
-    """Name the tools to keep: tools called in history, in any version, and containers.
+def pinned_tools(names: Iterable[str], called: Collection[str], wire: Wire) -> frozenset[str]:
+    """Name the tools to keep because history calls them, in any version; `containers` stay as well.
 
     Args:
-        tools: Definitions of the request.
+        names: Names of the definitions of the request.
         called: Tool names called in history.
         wire: The outgoing format of definitions and calls, with its rules for names.
 
     Returns:
         Names as spelled in the definitions, and the called names themselves.
     """
-    used = {*called, *(fit_name(name, wire) for name in called)}
+    used = {*called, *(format_of(wire).fit_name(name) for name in called)}
+    starts = tuple(f"{each}_" for each in used)
     versions = {
         name
-        for name in map(tool_name, tools)
-        if any(name.startswith(f"{each}_") and _is_version(name[len(each) + 1 :]) for each in used)
+        for name in names
+        if name.startswith(starts) and any(_is_version(name[len(s) :]) for s in starts if name.startswith(s))
     }
-    return frozenset(used | versions | containers(tools))
+    return frozenset(used | versions)
 
 
 def _is_version(rest: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from context.catalog.types import Entry, EntryKind
 from context.types import JsonObject, Wire
+from context.wire.formats import format_of
 
 NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
 
@@ -30,16 +31,8 @@ def tool_definition(entry: Entry, wire: Wire, name: str | None = None) -> JsonOb
     if entry.description:
         named["description"] = entry.description
     schema = _schema(entry.input_schema)
-    if wire is Wire.ANTHROPIC:
-        return {**named, "input_schema": schema}
-    function = {**named, "parameters": schema}
-    if isinstance(entry.extra.get("strict"), bool):
-        function["strict"] = entry.extra["strict"]
-    return (
-        {"type": "function", "function": function}
-        if wire is Wire.OPENAI
-        else {"type": "function", **function}
-    )
+    strict = entry.extra.get("strict")
+    return format_of(wire).tools.write(named, schema, strict if isinstance(strict, bool) else None)
 
 
 def _schema(schema: Any) -> JsonObject:

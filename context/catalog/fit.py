@@ -68,6 +68,7 @@ class Compaction:
         after_tokens: Canonical tokens of the shown catalog.
         dropped: Parts lost from the shown entries, in the order of removal.
         hidden: Number of hidden entries.
+        trimmed: Number of entries shown behind the others as name, first sentence and names of parameters.
     """
 
     before_bytes: int
@@ -76,6 +77,7 @@ class Compaction:
     after_tokens: int
     dropped: tuple[str, ...] = ()
     hidden: int = 0
+    trimmed: int = 0
 
     @property
     def is_large_cut(self) -> bool:
@@ -124,11 +126,17 @@ class Rungs(Protocol):
 
 @dataclass(frozen=True)
 class FittedEntries:
-    """Shown entries and their level."""
+    """Shown entries and their level; `brief` are further entries at the last level."""
 
     places: tuple[int, ...]
     level: int
     note: str
+    brief: frozenset[int] = frozenset()
+
+    @property
+    def shown(self) -> list[int]:
+        """The places of all shown entries, ascending."""
+        return sorted({*self.places, *self.brief})
 
 
 def compact_catalog(catalog: Catalog | Ladder, budget: CatalogBudget) -> Fitted:
@@ -162,7 +170,8 @@ def fit_catalog(
     """Fit a catalog: whole, compacted, or its highest-ranked entries.
 
     Entries are hidden only if compaction alone is not enough. Then the `top_n` highest-ranked entries are
-    compacted in turn, and the lowest are dropped until the rest fits.
+    compacted in turn, and the lowest are dropped until the rest fits. Room left by them goes to the entries
+    that rank next, each in its shortest form.
 
     Args:
         catalog: The catalog, or its ladder if already built.
@@ -170,7 +179,7 @@ def fit_catalog(
         ranked_ids: Ids from the ranking of the full catalog, best first; unranked entries follow in the
             catalog's order. Without a ranking, the order is spread over all families.
         pinned: Ids kept at any rank, such as tools used in the kept history.
-        top_n: The most entries kept after hiding, >= 1, pinned ones included; None for as many as fit.
+        top_n: The most entries kept whole after hiding, >= 1, pinned ones included; None for as many as fit.
         gap_warning: The ranking's warning, passed on.
         hint: How to reach hidden entries.
 
@@ -196,7 +205,35 @@ def fit_catalog(
         raise CatalogOverBudgetError(
             needed, budget, [ladder.catalog.entries[place].entry_id for place in order[:kept]]
         )
-    return _fitted(ladder, choice, gap_warning)
+    return _fitted(ladder, _with_brief(ladder, budget, choice, order, note), gap_warning)
+
+
+def _with_brief(
+    ladder: Ladder,
+    budget: CatalogBudget,
+    choice: FittedEntries,
+    order: Sequence[int],
+    note: Callable[[int], str],
+) -> FittedEntries:
+    """Add the entries that rank next, at the last level, while they fit; the number to try doubles first."""
+    rest = order[len(choice.places) :]
+
+    def add(more: int) -> FittedEntries:
+        hidden = note(len(rest) - more)
+        return replace(choice, note=hidden, brief=frozenset(rest[:more])) if more else choice
+
+    def fits(more: int) -> bool:
+        found = add(more)
+        return budget.holds(ladder.size(found.shown, found.level, found.note, found.brief))
+
+    low, high = 0, 1
+    while high < len(rest) and fits(high):
+        low, high = high, high * 2
+    high = min(high, len(rest))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return add(low)
 
 
 def choose(
@@ -262,11 +299,12 @@ def _order(places: Mapping[str, int], ranked_ids: Sequence[str], pinned: Collect
 
 def _fitted(ladder: Ladder, choice: FittedEntries, gap_warning: str | None) -> Fitted:
     before = ladder.whole
-    after = ladder.size(choice.places, choice.level, choice.note)
-    hidden = ladder.entries - len(choice.places)
+    shown = choice.shown
+    after = ladder.size(shown, choice.level, choice.note, choice.brief)
+    hidden = ladder.entries - len(shown)
     entries = ladder.catalog.entries
     return Fitted(
-        ladder.text(choice.places, choice.level, choice.note),
+        ladder.text(shown, choice.level, choice.note, choice.brief),
         Compaction(
             before.bytes,
             after.bytes,
@@ -274,7 +312,8 @@ def _fitted(ladder: Ladder, choice: FittedEntries, gap_warning: str | None) -> F
             after.tokens,
             (*ladder.taken(choice.places, choice.level), *([f"{hidden} entries"] if hidden else [])),
             hidden,
+            len(choice.brief),
         ),
-        tuple(entries[place].entry_id for place in choice.places),
+        tuple(entries[place].entry_id for place in shown),
         gap_warning,
     )

@@ -8,7 +8,7 @@ from context.catalog.fit import CatalogOverBudgetError, Compaction, FittedEntrie
 from context.catalog.project import canonical_json
 from context.catalog.schemas import describe, without_notes
 from context.catalog.types import CatalogBudget, Size
-from context.tokens.tools import Declaration, count_frame
+from context.tokens.tools import TOOLS_OVERHEAD, ToolSize, add_sizes
 from context.types import JsonObject
 
 _SCHEMAS = ("parameters", "input_schema", "inputSchema")
@@ -45,8 +45,7 @@ class ToolLadder:
         self.names = tuple(map(tool_name, self.tools))
         self._written: dict[int, tuple[JsonObject, ...]] = {}
         self._bytes: tuple[dict[int, int], ...] = tuple({} for _ in range(self.levels))
-        self._slashes: dict[tuple[int, int], str] = {}
-        self._tokens: dict[tuple[int, int, str], int] = {}
+        self._sizes: tuple[dict[int, ToolSize], ...] = tuple({} for _ in range(self.levels))
         self._whole: dict[int, Size] = {}
 
     @property
@@ -102,22 +101,11 @@ class ToolLadder:
     def _list_tokens(self, places: Sequence[int], level: int) -> int:
         if not places:
             return 0
-        slashes = [self._begins_with(place, level) for place in places]
-        parts = zip(places, [*slashes[1:], ""], strict=True)
-        return count_frame(slashes[0]) + sum(self._count(place, level, after) for place, after in parts)
-
-    def _count(self, place: int, level: int, slashes_after: str) -> int:
-        found = self._tokens.get((place, level, slashes_after))
-        if found is None:
-            found = Declaration.of(self._write(place)[level]).count(slashes_after)
-            self._tokens[place, level, slashes_after] = found
-        return found
-
-    def _begins_with(self, place: int, level: int) -> str:
-        found = self._slashes.get((place, level))
-        if found is None:
-            found = self._slashes[place, level] = Declaration.of(self._write(place)[level]).slashes
-        return found
+        known = self._sizes[level]
+        for place in places:
+            if place not in known:
+                known[place] = ToolSize.of(self._write(place)[level])
+        return add_sizes(known[place] for place in places) + TOOLS_OVERHEAD
 
     def _write(self, place: int) -> tuple[JsonObject, ...]:
         found = self._written.get(place)

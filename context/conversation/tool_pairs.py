@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from context.types import Message, Role, Wire
+from context.types import Message, Role
 from context.wire.edit import is_reasoning_item, number_occurrences, only_answers, without
+from context.wire.formats import format_of
 
 NO_CALL = -1
 """Marker for an answer without a call."""
@@ -169,7 +170,7 @@ def place_answers(messages: Sequence[Message]) -> list[Message]:
     roots: list[int] = []
     for index, found in enumerate(match_answers(messages)):
         call = max(found, default=NO_CALL)
-        movable = call != NO_CALL and (messages[call].wire is not Wire.RESPONSES or call in tangled)
+        movable = call != NO_CALL and (not format_of(messages[call].wire).is_list_of_items or call in tangled)
         (waiting[call] if movable else roots).append(index)
     order = []
     pending = roots[::-1]

@@ -14,8 +14,8 @@ class Turn:
     """One turn of a history.
 
     A turn is unfinished while one of its calls lacks a result. The newest turn is also unfinished while
-    nothing has answered the user's words. Closing words are not needed: a turn may end with its last result.
-    An earlier turn of words alone is finished, since the user went on without an answer.
+    nothing has answered the user's words or the last result: the model still has to read the result. An
+    earlier turn of words alone, or with a result at its end, is finished, since the conversation went on.
 
     Attributes:
         start: Index of the first message.
@@ -207,9 +207,9 @@ def _held(length: int, owners: Sequence[tuple[int, ...]]) -> list[int]:
 
 
 def _is_answered(turn: Sequence[Message]) -> bool:
-    """Say whether anything follows the words of the user; instructions are no answer."""
+    """Say whether the model spoke after the user's words and the last result; instructions are no answer."""
     last = next((message for message in reversed(turn) if message.role is not Role.SYSTEM), None)
-    return last is not None and not last.starts_turn
+    return last is not None and last.role is Role.ASSISTANT
 
 
 def _turn(messages: Sequence[Message], start: int, stop: int, *, finished: bool, abandoned: bool) -> Turn:

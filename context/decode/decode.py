@@ -1,13 +1,31 @@
 """Decoding of a reply: its JSON value, or the cause of a missing value."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
 
 from context.decode.reader import NotJsonError, read_strict
-from context.decode.scan import Found, TextWalk, by_trust, walk
-from context.decode.shape import has_shape
+from context.decode.scan import DecodedValue, TextWalk, by_trust, walk
 from context.decode.types import Accept, AnswerPlace, DecodeCause, Decoded, Part, ReplyRepair
 from context.text.refusals import REFUSALS
+
+_Validator = extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    ),
+)
+"""The library takes 1.0 for an integer; callers use integers as such."""
+
+
+def shape_check(schema: Mapping[str, Any]) -> Callable[[object], bool]:
+    """Make a check of values against a JSON schema."""
+    is_valid: Callable[[object], bool] = _Validator(schema).is_valid
+    return is_valid
+
 
 _FILTERED = frozenset(
     {"content_filter", "safety", "refusal", "prohibited_content", "blocklist", "recitation"}
@@ -62,8 +80,7 @@ def decode_json(
 def _predicate(accept: Accept) -> _Accepts:
     if callable(accept):
         return accept
-    schema = accept
-    return lambda value: has_shape(value, schema)
+    return shape_check(accept)
 
 
 def _failed(cause: DecodeCause, detail: str) -> Decoded:
@@ -106,7 +123,7 @@ def _layers(value: object) -> Iterator[object]:
             return
 
 
-def _chosen(found: list[Found], accepts: _Accepts, part: Part | None) -> Decoded | None:
+def _chosen(found: list[DecodedValue], accepts: _Accepts, part: Part | None) -> Decoded | None:
     if part is not None:
         begin = max((place for place, item in enumerate(found) if item.corrects), default=0)
         read = [(part(item.value), item) for item in found[begin:]]
@@ -120,12 +137,12 @@ def _chosen(found: list[Found], accepts: _Accepts, part: Part | None) -> Decoded
     return _best(found, accepts) or _joined(found, [item.value for item in found], accepts)
 
 
-def _since_fence(parts: list[tuple[object, Found]]) -> list[tuple[object, Found]]:
+def _since_fence(parts: list[tuple[object, DecodedValue]]) -> list[tuple[object, DecodedValue]]:
     """Drop values before the first fence, as talk about the answer."""
     return parts[next((place for place, (_, item) in enumerate(parts) if item.fenced), 0) :]
 
 
-def _best(found: list[Found], accepts: _Accepts) -> Decoded | None:
+def _best(found: list[DecodedValue], accepts: _Accepts) -> Decoded | None:
     for item in by_trust(found):
         for taken in _layers(item.value):
             if accepts(taken):
@@ -134,7 +151,7 @@ def _best(found: list[Found], accepts: _Accepts) -> Decoded | None:
     return None
 
 
-def _joined(found: list[Found], values: list[object], accepts: _Accepts) -> Decoded | None:
+def _joined(found: list[DecodedValue], values: list[object], accepts: _Accepts) -> Decoded | None:
     if len(values) > 1 and accepts(values):
         repairs = frozenset[ReplyRepair]().union(*(item.repairs for item in found)) | {ReplyRepair.JOINED}
         return Decoded(values, how=AnswerPlace.CANDIDATE, repairs=tuple(sorted(repairs)))

@@ -36,7 +36,7 @@ _NOTHING_AFTER = re.compile(r"[\s`~]*\Z")
 
 
 @dataclass(frozen=True)
-class Found:
+class DecodedValue:
     """A value in a text.
 
     Attributes:
@@ -64,7 +64,7 @@ class TextWalk:
         answered: True if the text has content other than thinking.
     """
 
-    found: list[Found] = field(default_factory=list)
+    found: list[DecodedValue] = field(default_factory=list)
     cut_off: bool = False
     too_deep: bool = False
     spent: bool = False
@@ -161,7 +161,7 @@ class _Walker:
         if not self.open_thought or _NOTHING_AFTER.match(self.text, end):
             between = self.text[max(self.last_end, place - _MOST_BETWEEN_CHARS) : place]
             corrects = bool(self.result.found) and _CORRECTION.search(between) is not None
-            self.result.found.append(Found(value, repairs, self._is_fenced(place), corrects))
+            self.result.found.append(DecodedValue(value, repairs, self._is_fenced(place), corrects))
             self.last_end = end
         return end
 
@@ -198,7 +198,7 @@ def _begins_line(text: str, place: int) -> bool:
     return not indent.strip() and (bool(line_break) or place == len(before))
 
 
-def by_trust(found: Sequence[Found]) -> list[Found]:
+def by_trust(found: Sequence[DecodedValue]) -> list[DecodedValue]:
     """Order values: whole before repaired, fenced before bare, later before earlier.
 
     A model corrects itself by repeating the answer.

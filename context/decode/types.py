@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 Accept: TypeAlias = Callable[[object], bool] | Mapping[str, Any]
-"""Test of an answer: a predicate, or a JSON schema (see `context.decode.shape`)."""
+"""Test of an answer: a predicate, or a JSON schema (see `context.decode.decode`)."""
 
 Part: TypeAlias = Callable[[object], object | None]
 """Extracts a single list entry from a value, or None; several such values form an answer."""

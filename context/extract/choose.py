@@ -1,12 +1,13 @@
 """Choice of pieces: fill a budget with the pieces of an artifact relevant to a question."""
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from context.artifacts.types import ContentKind
 from context.extract.index import PassageIndex
 from context.extract.ranking import PieceRanking, rank_pieces
+from context.extract.spans import NO_FRAME
 from context.extract.weights import STEPS, prior_of
 
 MARK_TOKENS = 4
@@ -128,6 +129,7 @@ class _PieceChoice:
     _is_taken: set[int] = field(default_factory=set)
     _paid: set[int] = field(default_factory=set)
     _times: dict[str, int] = field(default_factory=dict)
+    _chains: dict[int, Sequence[int]] = field(default_factory=lambda: {NO_FRAME: ()})
 
     def fill(self) -> list[int]:
         """Take pieces while they fit."""
@@ -152,15 +154,25 @@ class _PieceChoice:
         self.left -= self._cost(at)
         self.taken.append(at)
         self._is_taken.add(at)
-        self._paid.update(self.index.frames_of(at))
+        self._paid.update(self._frames_of(at))
         for term in self.ranking.held.get(at, ()):
             self._times[term] = self._times.get(term, 0) + 1
 
     def _cost(self, at: int) -> int:
         touching = (at - 1 in self._is_taken) + (at + 1 in self._is_taken)
-        unpaid = (frame for frame in self.index.frames_of(at) if frame not in self._paid)
-        frames = sum(self.index.frame_tokens[frame] for frame in unpaid)
+        frames = 0
+        for frame in self._frames_of(at):
+            if frame not in self._paid:
+                frames += self.index.frame_tokens[frame]
         return max(self.index.tokens[at] + frames + MARK_TOKENS * (1 - touching), 1)
+
+    def _frames_of(self, at: int) -> Sequence[int]:
+        """List the frames of a piece; pieces of one frame share the list."""
+        innermost = self.index.innermost[at]
+        chain = self._chains.get(innermost)
+        if chain is None:
+            chain = self._chains[innermost] = self.index.frames_of(at)
+        return chain
 
     def _priority(self, at: int) -> float:
         said = 0.0

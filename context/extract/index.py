@@ -2,19 +2,62 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate
 
 from context.artifacts.types import ContentKind
-from context.extract.spans import NO_FRAME, Frame, Piece
-from context.extract.split import cut_text
+from context.extract.code import cut_code
+from context.extract.diffs import cut_diff
+from context.extract.json import cut_json
+from context.extract.logs import cut_log
+from context.extract.markdown import cut_markdown
+from context.extract.spans import NO_FRAME, CutText, Frame, Piece, Sizes, sizes_for, trim
 from context.extract.store import Rows, read_index, write_index
-from context.extract.talk import is_transcript
+from context.extract.tables import cut_table
+from context.extract.talk import cut_talk, is_transcript
 from context.extract.weights import find_postings, narrative, topical
 from context.tokens.text import count_text
+
+_KNIVES: dict[ContentKind, Callable[[str, Sizes], CutText | None]] = {
+    ContentKind.MARKDOWN: cut_markdown,
+    ContentKind.JSON: cut_json,
+    ContentKind.TABLE: cut_table,
+    ContentKind.LOG: cut_log,
+    ContentKind.CODE: cut_code,
+    ContentKind.DIFF: cut_diff,
+}
+
+
+def cut_text(text: str, kind: ContentKind) -> tuple[CutText, ContentKind]:
+    """Cut a text by kind.
+
+    Args:
+        text: The whole text.
+        kind: The declared kind; HTML arrives as visible text.
+
+    Returns:
+        The pieces, and the kind found: text, if the declared kind does not match.
+    """
+    sizes = sizes_for(text)
+    knife = _KNIVES.get(kind)
+    cut = knife(text, sizes) if knife else None
+    found = kind if cut is not None and cut.pieces else ContentKind.TEXT
+    if cut is None or not cut.pieces:
+        cut = cut_talk(text, sizes)
+    return _trimmed(text, cut), found
+
+
+def _trimmed(text: str, cut: CutText) -> CutText:
+    pieces = []
+    for piece in cut.pieces:
+        start, end = trim(text, (piece.start, piece.end))
+        if start < end:
+            pieces.append(piece._replace(start=start, end=end))
+    return CutText(pieces, cut.frames)
+
 
 _PROSE = (ContentKind.TEXT, ContentKind.MARKDOWN, ContentKind.HTML)
 _SAMPLE_CHARS = 4_096

@@ -32,6 +32,8 @@ _VERSION = b"focus-2"
 """Version in every key: a changed normalization finds no older keys."""
 _KEY_BYTES = 16
 _DETECT_CHARS = 2_000
+_KEPT_CHARS = 2_000
+"""Longest text whose focus is kept for the next call."""
 _ENGLISH = "en"
 _LEAD = 1.25
 _SHORTEST_STEM = 3
@@ -105,6 +107,12 @@ def normalise(text: str) -> Focus:
     Returns:
         The focus; the general focus for a request to summarize without a subject.
     """
+    return (_normalise if len(text) <= _KEPT_CHARS else _normalise.__wrapped__)(text)
+
+
+@lru_cache(maxsize=4_096)
+def _normalise(text: str) -> Focus:
+    """Read a focus; a request compares the focuses of all stored summaries with its own."""
     words = read_words(text)
     language = _language(words)
     reader = _WordReader(language)

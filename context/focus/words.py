@@ -3,7 +3,7 @@
 
 from functools import cache
 
-from context.text.stopwords import STOP_WORDS
+from context.languages import STOP_WORDS, all_words, by_language
 
 _LAST_LATIN = "\u024f"
 
@@ -18,10 +18,7 @@ LITTLE = _words(
 )
 """English function words, never the subject of a question; other languages use the stop word table."""
 
-WHICH = _words(
-    "welche welcher welches welchen gibt gab quel quelle quels quelles cuál cuáles qual quais quale quali welke vilken vilka "
-    "hvilke hvilken jaki jaka jakie który które která какой какая какое какие каких який яка які hangi ما أي कौन"
-)
+WHICH = all_words(lambda one: one.which_words)
 """Question words of other languages, equivalent to "which"."""
 
 GENERAL = _words(
@@ -43,12 +40,7 @@ ASKING = _words(
 OWNERS = _words("my our your his her their")
 """Possessive words: different possessives make different questions."""
 
-NEGATIONS = _words(
-    "not no never none neither nor without except cannot nothing nobody nicht kein keine keinen keinem keiner nie niemals ohne "
-    "pas ne jamais sans aucun aucune rien nunca jamás sin ningún ninguna não nem sem non mai senza nessun niet geen nooit zonder "
-    "nigdy bez değil yok inte aldrig utan ikke aldri ikkje uden nu fără bukan tidak belum tanpa không chưa не нет ни без никогда "
-    "нельзя ні немає няма لا لم لن ليس ليست بدون بلا غير نه نیست नहीं ना मत बिना नाही"
-)
+NEGATIONS = all_words(lambda one: one.negations)
 """Negating words."""
 
 SOFT = _words("from to into by than von zu zum zur vers par por para da из от к від من إلى")
@@ -66,16 +58,10 @@ TURNING = (
 )
 """Words with an effect on the next word: with such a word the question is a different question."""
 
-EVERY = _words(
-    "all every each both alle alles jeder jede jedes tous toutes chaque todos todas cada tutti tutte ogni elke alla varje hver "
-    "все каждый каждая каждое всі кожен wszyscy wszystkie każdy tüm bütün her 所有 كل सभी"
-)
+EVERY = all_words(lambda one: one.every_words)
 """Words meaning "all"."""
 
-SOME = _words(
-    "some any einige manche quelques certains certaines algunos algunas alguns algumas alcuni alcune sommige enkele några noen "
-    "nogle некоторые деякі niektórzy niektóre بعض कुछ"
-)
+SOME = all_words(lambda one: one.some_words)
 """Words meaning "some"."""
 
 PAST = _words("was were did had been has have")
@@ -96,17 +82,7 @@ NEGATING_SIGNS = frozenset("不沒没無无未非否")
 NEGATING_PARTS = ("ない", "なかった", "ません", "ずに", "なく", "않", "없", "아니", "ไม่")
 """Negating parts with several characters, in scripts without blanks."""
 
-ENDINGS: dict[str, tuple[str, ...]] = {
-    "de": ("en", "es", "em", "n", "e", "s"),
-    "nl": ("en", "s", "e"),
-    "fr": ("es", "s", "x", "e"),
-    "es": ("es", "s"),
-    "pt": ("es", "s"),
-    "it": ("o", "a", "e", "i"),
-    "sv": ("arna", "orna", "erna", "en", "et", "ar", "or", "er", "n", "a", "e"),
-    "da": ("erne", "ene", "en", "et", "er", "e"),
-    "tr": ("lar", "ler"),
-}
+ENDINGS = {code: tuple(endings.split()) for code, endings in by_language(lambda one: one.endings).items()}
 """Endings of number and case. Endings with a new meaning stay: the result would be a different question."""
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from context.providers.cache_rules import CacheRule
+
 PRIOR_MADE = 10.0
 """Weight of the first guess, as a number of things made."""
 
@@ -10,7 +12,7 @@ MOST_UNUSED = 50
 """After so many in a row without a use, no guess counts any more."""
 
 
-class Purpose(StrEnum):
+class SpeculationPurpose(StrEnum):
     """Purposes of things made ahead; stored, so a rename strands the counts."""
 
     READING = "reading"
@@ -111,6 +113,25 @@ class WorthLimits:
     allowance_tokens: int = 100_000
 
 
+LATER_STEPS = 2.0
+"""Expected further steps of a turn that goes on."""
+
+
+def pays_at_once(saved_tokens: int, behind_tokens: int, rule: CacheRule) -> bool:
+    """Decide whether to change a window in the middle of a turn, for a shorter part before the turn.
+
+    The change takes all tokens behind out of the provider's cache once; each further step saves the cached
+    price of the saved tokens.
+
+    Args:
+        saved_tokens: Tokens saved in each request; may be negative.
+        behind_tokens: Tokens behind the changed part: the turn so far.
+        rule: The cache rule of the answering model's provider.
+    """
+    saved = saved_tokens * rule.read_share * LATER_STEPS
+    return saved > behind_tokens * max(rule.write_share - rule.read_share, 0.0)
+
+
 def expected_uses(guess: Guess, record: Record) -> float:
     """Return the expected number of uses: the first guess, drawn to the counts as more things were made."""
     return (guess.uses * PRIOR_MADE + record.used) / (PRIOR_MADE + record.made)
@@ -139,8 +160,28 @@ def worth_making(guess: Guess, record: Record, account: Account, limits: WorthLi
     reason = _refusal(guess, record, account, limits)
     if reason is None:
         return Worth.PAYS
-    explored = account.spent_today + guess.tokens
-    return Worth.EXPLORES if explored <= limits.explore_share * account.background else reason
+    return Worth.EXPLORES if _explores(guess, account, limits) else reason
+
+
+def may_spend(guess: Guess, account: Account, limits: WorthLimits) -> bool:
+    """Decide whether a call decided before still fits under the ceiling, or into exploration.
+
+    Args:
+        guess: The estimate of the call.
+        account: Spending and savings, with the reservations of all calls under way.
+        limits: The limits of spending.
+    """
+    return _is_under_ceiling(guess, account, limits) or _explores(guess, account, limits)
+
+
+def _explores(guess: Guess, account: Account, limits: WorthLimits) -> bool:
+    return account.spent_today + guess.tokens <= limits.explore_share * account.background
+
+
+def _is_under_ceiling(guess: Guess, account: Account, limits: WorthLimits) -> bool:
+    if guess.cost == 0 or account.spent_ever + guess.tokens <= limits.allowance_tokens:
+        return True
+    return account.spent * guess.price_share + guess.cost <= limits.ceiling_share * account.saved
 
 
 def _refusal(guess: Guess, record: Record, account: Account, limits: WorthLimits) -> Worth | None:
@@ -150,6 +191,4 @@ def _refusal(guess: Guess, record: Record, account: Account, limits: WorthLimits
         return None
     if record.unused >= MOST_UNUSED:
         return Worth.NEVER_USED
-    is_new = account.spent_ever + guess.tokens <= limits.allowance_tokens
-    spent = account.spent * guess.price_share + guess.cost
-    return None if is_new or spent <= limits.ceiling_share * account.saved else Worth.OVER_CEILING
+    return None if _is_under_ceiling(guess, account, limits) else Worth.OVER_CEILING

@@ -9,6 +9,10 @@ from typing import Any
 from context.preflight.types import Category, Preflight, ThinkingLevel
 from context.tokens.message_counts import recounted
 from context.types import JsonObject, Message, Wire
+from context.wire.formats import format_of
+
+MOST_NAMED = 15
+"""Most tools that a hint names; more are counted."""
 
 
 def write_hint(
@@ -25,6 +29,8 @@ def write_hint(
         `[Context: research + crypto task | tools: exec, web_fetch | thinking: medium]`, on one line.
     """
     task = " + ".join(categories) or "general"
+    if tools is not None and not isinstance(tools, str) and len(tools) > MOST_NAMED:
+        tools = f"{len(tools)} chosen by the words"
     if tools is None or isinstance(tools, str):
         names = tools or "all"
     else:
@@ -67,9 +73,6 @@ class HintPlace(StrEnum):
     BLOCK = "block"
 
 
-_TEXT_TYPES = {Wire.OPENAI: "text", Wire.ANTHROPIC: "text", Wire.RESPONSES: "input_text"}
-
-
 def annotate(messages: Sequence[Message], hint: str | None) -> list[Message]:
     """Put a hint before the words of the last message at the start of a turn, in a separate block.
 
@@ -110,10 +113,10 @@ def _replaced(message: Message, raw: str) -> Message:
 def _with_hint(body: JsonObject, hint: str, wire: Wire) -> JsonObject | None:
     content: Any = body.get("content")
     if isinstance(content, str):
-        content = [{"type": _TEXT_TYPES[wire], "text": content}]
+        content = [{"type": format_of(wire).user_text, "text": content}]
     if not isinstance(content, list):
         return None
-    return {**body, "content": [{"type": _TEXT_TYPES[wire], "text": hint}, *content]}
+    return {**body, "content": [{"type": format_of(wire).user_text, "text": hint}, *content]}
 
 
 def with_hint_at_its_end(system_prompt: str, hint: str | None) -> str:

@@ -20,12 +20,12 @@ _TABLE: dict[Category, str] = {
     ),
     Category.CRYPTO: "coin.name 1 coin.word 1 coin.weak .4 shape.dollar .4 shape.cashtag .8",
     Category.MEDIA: "media.thing .65 ask.search .35 ask.show .35 media.verb 1 media.act .35 media.play 1 shape.media_file .6 both.make_media .3 attached.media 1.2",
-    Category.MONITORING: "ops.metric 1 ops.strong 1 ops.thing .6 ops.check .6 code.file .15 code.strong .15 shape.path .15 code.act .3 mem.mine -.2",
+    Category.MONITORING: "both.is_up 1 ops.metric 1 ops.strong 1 ops.thing .6 ops.check .6 code.file .15 code.strong .15 shape.path .15 code.act .3 mem.mine -.2",
     Category.MEMORY: (
         "mem.recall 1 mem.past .3 mem.mine .3 both.my_question .7 both.own_question .7 both.affair_question .8 shape.question .2 mem.i .2"
     ),
     Category.COMPLEX: (
-        "shape.long 1 shape.middle .35 plan.steps .5 both.first_then .7 plan.analyze .5 plan.deliver .45 plan.also .4 shape.sentences .5 shape.many_sentences .3 "
+        "shape.long 1 shape.middle .35 plan.steps .5 both.first_then .7 plan.several .7 plan.analyze .5 plan.deliver .45 plan.also .4 shape.sentences .5 shape.many_sentences .3 "
         "shape.list .7 shape.many_questions .8 both.want_more .2 shape.path .2 shape.document .5"
     ),
 }

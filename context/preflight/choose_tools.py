@@ -1,20 +1,53 @@
 """Choice among the caller's tools: tools needed by the categories, and tools that must stay."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from context.preflight.annotate import write_hint
 from context.preflight.by_category import TOOLS
-from context.preflight.config import PreflightConfig
-from context.preflight.types import Category
+from context.preflight.config import PreflightRules
+from context.preflight.types import Category, Preflight
 
 _CALLING = frozenset({"use", "using", "call", "calling", "run", "with", "via", "through", "invoke", "tool"})
+NONE_KNOWN = "tools.not_in_the_table"
+"""Reason given when none of the caller's tools is known to any category."""
+
+NONE_NEEDED = "tools.none_of_those_needed"
+"""Reason given when none of the caller's known tools is needed."""
+
+LARGE = 64
+"""Tools above which the words of a message decide about unknown tools; among fewer, little is saved."""
+
+_OPEN = frozenset({NONE_KNOWN, NONE_NEEDED})
+_OF_ONE_KIND = frozenset({Category.MEDIA, Category.CRYPTO})
+"""Subjects whose tools are named by the subject's own words; other tasks may need a tool of any name."""
+
 _LISTS_KEPT = 64
 _MOST_KEPT = 500
 _MOST_CHARS_KEPT = 20_000
 """Length of the longest cached list of tools, so that callers do not decide the memory taken."""
 
 
-def wanted_tools(categories: Sequence[Category], config: PreflightConfig) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class MatchedTools:
+    """Tools matched by a question's words.
+
+    Attributes:
+        best: The best few, best first; empty without a match.
+        near: All tools that the words point at; None where the words leave that open.
+        first: The first tools by rank, for a task that no tool serves by its words.
+    """
+
+    best: tuple[str, ...] = ()
+    near: tuple[str, ...] | None = None
+    first: tuple[str, ...] = ()
+
+
+NOTHING_MATCHED = MatchedTools()
+
+
+def wanted_tools(categories: Sequence[Category], config: PreflightRules) -> tuple[str, ...]:
     """List the tools needed by the categories, the tenant's additions, and the tools that always stay."""
     wanted: dict[str, None] = {}
     for category in categories:
@@ -31,7 +64,7 @@ def choose_tools(
     tools: Sequence[str] | None,
     *,
     pinned: Collection[str],
-    config: PreflightConfig,
+    config: PreflightRules,
 ) -> tuple[tuple[str, ...] | None, str]:
     """Choose among the caller's tools, never adding any.
 
@@ -48,10 +81,10 @@ def choose_tools(
         return tuple(dict.fromkeys([*wanted, *pinned])), "tools.by_category"
     judged = config.known_tools.intersection(tools)
     if not judged:
-        return None, "tools.not_in_the_table"
+        return None, NONE_KNOWN
     needed = set(wanted)
     if judged.isdisjoint(needed) and not needed.issubset(config.always_include):
-        return None, "tools.none_of_those_needed"
+        return None, NONE_NEEDED
     needed.update(pinned)
     return tuple(name for name in tools if name in needed), "tools.by_category"
 
@@ -93,3 +126,46 @@ def is_named(name: str, words: Sequence[str]) -> bool:
             if len(parts) > 1 or (before and before[-1] in _CALLING):
                 return True
     return False
+
+
+def by_words(
+    found: Preflight,
+    tools: Sequence[str] | None,
+    matched: MatchedTools,
+    *,
+    pinned: Collection[str],
+    known: Collection[str],
+) -> Preflight:
+    """Decide about the unknown tools of a long list by the words of the message.
+
+    No category speaks for an unknown tool. Where the words leave the choice open, or a message goes on with a
+    task without naming the tools, unknown tools stay. Small talk leaves the first ones, and none beside known
+    ones. A task that needs tools of its own kind, of which the words point at none, leaves the first ones.
+
+    Args:
+        found: The decision, by categories.
+        tools: The names of the caller's tools.
+        matched: The tools that the words point at, and the first ones by rank.
+        pinned: Tools that stay for any message.
+        known: Tools known to a category.
+    """
+    is_talk = found.categories == (Category.CASUAL,)
+    if tools is None or len(tools) <= LARGE or (is_talk and found.tool_allowlist is not None):
+        return found
+    near = matched.near
+    if found.inherited:
+        near = None
+    elif is_talk or (near is None and found.categories and _OF_ONE_KIND.issuperset(found.categories)):
+        near = matched.first
+    if found.tool_allowlist is not None:
+        unknown = set(tools).difference(known)
+        stay = {*found.tool_allowlist, *(unknown if near is None else unknown.intersection(near))}
+    elif near is not None and not _OPEN.isdisjoint(found.reasons):
+        stay = {*near, *pinned, *known}
+    else:
+        return found
+    allowlist = tuple(name for name in tools if name in stay)
+    reasons = (*(reason for reason in found.reasons if reason not in _OPEN), "tools.by_words")
+    hint = write_hint(found.categories, allowlist, found.thinking_level) if found.hint is not None else None
+    hidden = len(tools) - len(allowlist)
+    return replace(found, tool_allowlist=allowlist, hidden=hidden, hint=hint, reasons=reasons)

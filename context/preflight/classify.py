@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from context.preflight.by_category import DEFAULT_THINKING, FULL_MEMORY, WEIGHTS
 from context.preflight.choose_tools import named_tools
-from context.preflight.config import PreflightConfig
+from context.preflight.config import PreflightRules
 from context.preflight.decide import RECALLS, decide
 from context.preflight.followup import FollowUp, find_follow_up, is_all_small_talk, is_more_than_small_talk
 from context.preflight.lexicon.languages import Signs, find_signs
 from context.preflight.types import Evidence, LearnedWeights, Preflight, Previous, RequestKind
 from context.preflight.wrappers import without_wrappers
 
-_DEFAULT_CONFIG = PreflightConfig()
+_DEFAULT_CONFIG = PreflightRules()
 _NEUTRAL = LearnedWeights()
 _CASUAL = frozenset(name for name in WEIGHTS if name.startswith("casual."))
 
@@ -25,7 +25,7 @@ def classify(
     kind: RequestKind = RequestKind.USER,
     tools: Sequence[str] | None = None,
     pinned: Collection[str] = (),
-    config: PreflightConfig = _DEFAULT_CONFIG,
+    config: PreflightRules = _DEFAULT_CONFIG,
     weights: LearnedWeights = _NEUTRAL,
     policy_version: int = 0,
 ) -> Preflight:

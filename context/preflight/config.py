@@ -40,7 +40,7 @@ class CategoryConfig:
 
 
 @dataclass(frozen=True)
-class PreflightConfig:
+class PreflightRules:
     """A policy; the default applies to every new tenant.
 
     Attributes:
@@ -116,7 +116,7 @@ _CATEGORY_NAMES = {
 }
 
 
-def read_config(data: object, *, base: PreflightConfig | None = None) -> PreflightConfig:
+def read_config(data: object, *, base: PreflightRules | None = None) -> PreflightRules:
     """Read a policy from JSON; names in either spelling, `toolFiltering` or `tool_filtering`.
 
     Args:
@@ -126,7 +126,7 @@ def read_config(data: object, *, base: PreflightConfig | None = None) -> Preflig
     Raises:
         InvalidInputError: A field is unknown, or its value cannot be used; the field is named.
     """
-    base = base or PreflightConfig()
+    base = base or PreflightRules()
     given = _fields(data, "policy", _NAMES)
     values: dict[str, Any] = {}
     for name, value in given.items():
@@ -142,10 +142,10 @@ def read_config(data: object, *, base: PreflightConfig | None = None) -> Preflig
         else:
             values[name] = _categories(value, path)
     known = {name: getattr(base, name) for name in _NAMES.values()}
-    return PreflightConfig(**{**known, **values})
+    return PreflightRules(**{**known, **values})
 
 
-def write_config(config: PreflightConfig) -> dict[str, Any]:
+def write_config(config: PreflightRules) -> dict[str, Any]:
     """Write a policy as JSON; `read_config` gives the same policy again."""
     written: dict[str, Any] = {spelled: getattr(config, name) for spelled, name in _NAMES.items()}
     written["alwaysInclude"] = list(config.always_include)

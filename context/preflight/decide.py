@@ -15,7 +15,7 @@ from context.preflight.by_category import (
     widest,
 )
 from context.preflight.choose_tools import choose_tools, wanted_tools
-from context.preflight.config import PreflightConfig
+from context.preflight.config import PreflightRules
 from context.preflight.followup import FRESH, FollowUp, weight_after
 from context.preflight.types import (
     Category,
@@ -59,7 +59,7 @@ def decide(
     previous: Previous | None,
     tools: Sequence[str] | None,
     pinned: Collection[str],
-    config: PreflightConfig,
+    config: PreflightRules,
     weights: LearnedWeights = _NEUTRAL,
     policy_version: int = 0,
 ) -> Preflight:
@@ -115,12 +115,12 @@ def decide(
     )
 
 
-def _is_off(config: PreflightConfig) -> bool:
+def _is_off(config: PreflightRules) -> bool:
     return Category.MEMORY in config.disabled
 
 
 def _asks_beside_memory(
-    categories: tuple[Category, ...], features: Mapping[str, int], config: PreflightConfig
+    categories: tuple[Category, ...], features: Mapping[str, int], config: PreflightRules
 ) -> bool:
     """Say whether a question in a recalling session may also be about earlier words."""
     asks = RECALLS in features and not _ASKING.isdisjoint(features)
@@ -128,7 +128,7 @@ def _asks_beside_memory(
     return asks and is_task and Category.MEMORY not in categories and not _is_off(config)
 
 
-def _score(evidence: Evidence, config: PreflightConfig, weights: LearnedWeights) -> Scores:
+def _score(evidence: Evidence, config: PreflightRules, weights: LearnedWeights) -> Scores:
     """Score every category by signs, the policy's own words, and learned weights."""
     sums = _add_up(evidence.features, is_long=evidence.chars > config.complex_threshold)
     scores = dict(zip(_ORDER, sums, strict=True))
@@ -206,7 +206,7 @@ def _carry_on(
     features: Mapping[str, int],
     found: tuple[Category, ...],
     previous: Previous | None,
-    config: PreflightConfig,
+    config: PreflightRules,
     reasons: list[str],
 ) -> tuple[tuple[Category, ...], Previous | None, bool]:
     """Give a message that continues a task the categories of the task.
@@ -258,7 +258,7 @@ def _uncovered(categories: tuple[Category, ...]) -> tuple[Category, ...]:
     )
 
 
-def _memory(categories: tuple[Category, ...], config: PreflightConfig) -> MemoryParams:
+def _memory(categories: tuple[Category, ...], config: PreflightRules) -> MemoryParams:
     return _memory_of(categories) if config.memory_tuning else FULL_MEMORY
 
 
@@ -267,7 +267,7 @@ def _memory_of(categories: tuple[Category, ...]) -> MemoryParams:
     return widest([MEMORY[category] for category in categories])
 
 
-def _thinking(categories: tuple[Category, ...], config: PreflightConfig) -> ThinkingLevel:
+def _thinking(categories: tuple[Category, ...], config: PreflightRules) -> ThinkingLevel:
     if not config.thinking_tuning:
         return DEFAULT_THINKING
     levels = config.thinking_levels

@@ -71,6 +71,7 @@ _TOPICS = (
     "media.play",
     "mem.recall",
     "plan.steps",
+    "plan.several",
 )
 _CARRYING = frozenset({*_ANSWERS, *_GOING_ON, *_SIDE})
 _APPROVING = (*_ANSWERS, "casual.praise")

@@ -9,7 +9,6 @@ from context.text.clip import clip
 from context.text.tags import escape_tags
 from context.types import JsonObject
 
-RELABEL_PROMPT_VERSION = "relabel-1"
 MAX_CHARS = 4_000
 MAX_OUTPUT_TOKENS = 200
 

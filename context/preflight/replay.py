@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from context.preflight.config import PreflightConfig
+from context.preflight.config import PreflightRules
 from context.preflight.decide import decide
 from context.preflight.types import Category, Evidence, LearnedWeights, Preflight, Previous
 
@@ -83,7 +83,7 @@ class Replay:
 
 
 def replay(
-    past: Iterable[PastDecision], config: PreflightConfig, *, weights: LearnedWeights = _NEUTRAL
+    past: Iterable[PastDecision], config: PreflightRules, *, weights: LearnedWeights = _NEUTRAL
 ) -> Replay:
     """Repeat past decisions under another policy.
 

@@ -92,6 +92,8 @@ def _find_chunks(text: str, found: Found) -> None:
         bare = chunk.strip(_TRIMMED)
         if bare and not bare.isalpha():
             _look_at(bare.rstrip("."), chunk, found)
+        elif bare.endswith(("Error", "Exception")):
+            _mark(found, "shape.identifier", bare)
     if numbered >= _LIST_ITEMS:
         _mark(found, "shape.list")
 

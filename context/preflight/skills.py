@@ -30,10 +30,10 @@ class _Part:
     names: frozenset[str] | None = None
 
 
-def trim_skills(
+def cut_skills(
     system_prompt: str, allowlist: Collection[str] | None, *, tools: Collection[str] = KNOWN_TOOLS
-) -> str:
-    """Remove the skills about hidden tools only; all other text stays unchanged.
+) -> tuple[str, tuple[str, ...]]:
+    """Remove the skills about hidden tools only, and name them; all other text stays unchanged.
 
     Args:
         system_prompt: The caller's system prompt.
@@ -41,16 +41,9 @@ def trim_skills(
         tools: The judged tools: the caller's, if given. A skill about no judged tool stays.
 
     Returns:
-        The prompt, the same text if there is nothing to remove.
+        The prompt, the same text if there is nothing to remove, and the removed skills, each once.
         An unclosed block, or a block around another block, stays.
     """
-    return cut_skills(system_prompt, allowlist, tools=tools)[0]
-
-
-def cut_skills(
-    system_prompt: str, allowlist: Collection[str] | None, *, tools: Collection[str] = KNOWN_TOOLS
-) -> tuple[str, tuple[str, ...]]:
-    """Remove skills like `trim_skills`, and name the removed skills, each once."""
     if allowlist is None or "skill" not in system_prompt.casefold():
         return system_prompt, ()
     hidden = frozenset(tools).difference(allowlist)

@@ -16,7 +16,9 @@ _OF_CLIENTS = frozenset(
         "attached attachment attachments metadata meta notification notifications caveat stdout stderr "
         "memory memories instructions rules diagnostics timestamp hook hooks background recalled recall "
         "project repo repository git layout cwd terminal terminals cursor vscode status session budget "
-        "todos skills agents info data platform files file tabs command local"
+        "todos skills agents info data platform files file tabs command local tool tools result results "
+        "output errors warnings warning linter now utc date time current recent previous profile "
+        "preferences history conversation chat mode state policy settings"
     ).split()
 )
 """Words in the names of clients' blocks; one word in a longer name is enough."""

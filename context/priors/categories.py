@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from context.preflight.config import PreflightConfig
+from context.preflight.config import PreflightRules
 from context.preflight.replay import MOST_HARM, PastDecision, replay
 from context.preflight.types import Category, LearnedWeights
 from context.priors.types import CorruptPriorsError
@@ -45,7 +45,7 @@ class CategoryQuality:
 
 
 def grade_factors(
-    past: Sequence[PastDecision], config: PreflightConfig, factors: Mapping[Category, float]
+    past: Sequence[PastDecision], config: PreflightRules, factors: Mapping[Category, float]
 ) -> CategoryQuality:
     """Run a policy with factors over past decisions."""
     found = replay(past, config, weights=LearnedWeights(factors=factors))
@@ -53,7 +53,7 @@ def grade_factors(
     return CategoryQuality(found.decisions, found.with_calls, found.harm, saving)
 
 
-def fit_factors(past: Sequence[PastDecision], config: PreflightConfig) -> dict[Category, float]:
+def fit_factors(past: Sequence[PastDecision], config: PreflightRules) -> dict[Category, float]:
     """Find factors with less harm, or more saving at equal harm, a category at a time.
 
     Args:
@@ -104,7 +104,7 @@ def _calls_by_category(past: Sequence[PastDecision]) -> dict[Category, int]:
     found = dict.fromkeys(Category, 0)
     for one in past:
         if one.used:
-            for category in replay([one], PreflightConfig()).by_category:
+            for category in replay([one], PreflightRules()).by_category:
                 if category in found:
                     found[Category(category)] += 1
     return found

@@ -65,6 +65,58 @@ def grade_rankings(
     return Quality(len(firsts), sum(firsts) / len(firsts), sum(fews) / len(fews))
 
 
+@dataclass(frozen=True)
+class Change:
+    """A successful tool of a held-out plan whose place among the first five differs between two rankings.
+
+    Attributes:
+        intent: The user's request.
+        tool: The tool.
+        before: Place in the first ranking, from 1; None beyond the first five.
+        after: Place in the second ranking.
+    """
+
+    intent: str
+    tool: str
+    before: int | None
+    after: int | None
+
+    @property
+    def gain(self) -> float:
+        """Gain of the second ranking by reciprocal places, in [-1, 1]."""
+        return _worth(self.after) - _worth(self.before)
+
+
+def find_changes(
+    plans: Sequence[JoinedPlan],
+    before: Sequence[Sequence[str]],
+    after: Sequence[Sequence[str]],
+    entry_ids: frozenset[str],
+) -> list[Change]:
+    """Find the tools that one ranking foresees better than another, the largest gain first, losses last.
+
+    Args:
+        plans: Plans with outcomes; failed tools and tools outside of the catalog are left out.
+        before: Rankings of entry ids, a ranking per plan.
+        after: Other rankings of the same plans.
+        entry_ids: The catalog's ids.
+    """
+    changes = [
+        Change(plan.intent, tool, _place(tool, old), _place(tool, new))
+        for plan, old, new in zip(plans, before, after, strict=True)
+        for tool in dict.fromkeys(step.tool for step in plan.tools if step.ok and step.tool in entry_ids)
+    ]
+    return sorted((one for one in changes if one.gain), key=lambda one: (-one.gain, one.intent, one.tool))
+
+
+def _place(tool: str, ranking: Sequence[str]) -> int | None:
+    return ranking.index(tool) + 1 if tool in ranking[:FEW] else None
+
+
+def _worth(place: int | None) -> float:
+    return 1 / place if place else 0.0
+
+
 def judge_set(
     candidate: Quality, lexical: Quality, active: Quality | None, *, least_plans: int
 ) -> EvaluationVerdict:

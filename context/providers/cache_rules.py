@@ -13,6 +13,7 @@ A wrong value costs money, never data.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from context.tokens import ModelFamily, family_of
 
@@ -44,6 +45,37 @@ class CacheRule:
     def found(self, tokens: int) -> int:
         """Return the cached length of an unchanged prefix: 0 if too short, else a multiple of the step."""
         return tokens // self.step_tokens * self.step_tokens if tokens >= self.least_tokens else 0
+
+    def at_price(self, input_usd: Decimal | None, cached_usd: Decimal | None) -> "CacheRule":
+        """Return the rule with a tenant's own price of a cached token; unchanged for an unknown price."""
+        if not input_usd or cached_usd is None:
+            return self
+        return replace(self, read_share=min(float(cached_usd / input_usd), 1.0))
+
+    def as_found(self, share: float) -> "CacheRule":
+        """Return the rule with the mean price of an expected token: the rest is read and written anew.
+
+        Args:
+            share: The share of expected tokens that the provider found, in [0, 1].
+        """
+        return replace(self, read_share=share * self.read_share + (1 - share) * self.write_share)
+
+
+PRIOR_TOKENS = 50_000
+"""Weight of the rule itself, in expected tokens, before reports of a tenant count."""
+
+LEAST_FOUND_SHARE = 0.5
+"""Found share below which a prefix counts as uncached."""
+
+
+def found_share(expected_tokens: int, found_tokens: int) -> float:
+    """Return the share of expected tokens that a provider finds: all at first, then drawn to the reports.
+
+    Args:
+        expected_tokens: Tokens that the provider should have found, by the rule, >= 0.
+        found_tokens: Tokens of these that the provider reported as found, at most as many.
+    """
+    return (PRIOR_TOKENS + found_tokens) / (PRIOR_TOKENS + expected_tokens)
 
 
 _CLAUDE = CacheRule(300, 0.1, most_marks=4, write_share=1.25, long_ttl_s=3_600, long_write_share=2.0)

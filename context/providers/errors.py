@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
 
+from context.providers.refused_sizes import limit_in, requested_in, two_sizes
 from context.types import JsonObject
 
 TEXT_LIMIT_CHARS = 20_000
@@ -70,7 +71,11 @@ _OVERFLOW = _any_of(
     r"context (?:the )?overflows",
     r"(?:prompt|input|request) (?:is |was )?too (?:long|large) for (?:the |this |requested )*model",
     r"\bprompt (?:is |was )?too long",
-    r"\binput (?:is|was) too long",
+    r"\binput (?:is |was )?too (?:long|large)",
+    r"context (?:length|window|size) is only",
+    r"input tokens? [\d,. ]{1,14}exceeded",
+    r"input (?:and|plus) output (?:tokens )?[\d,. ]{1,14}>",
+    r"最大(?:上下文|输入)\D{0,12}\d",
     r"prompt contains .{1,40}tokens.{0,60}too large",
     r"input token count.{0,60}(?:exceed|only supports|supports up to)",
     r"(?:number of )?input tokens exceed",
@@ -103,6 +108,17 @@ _OVERFLOW = _any_of(
     r"(?:exceeds?|over) the (?:model'?s? )?(?:maximum )?(?:input|prompt)(?: token)? (?:limit|length|size)",
     r"model_max_prompt_tokens_exceeded",  # GitHub Copilot
     r"context window (?:is )?(?:full|exceeds)",  # MiniMax
+    r"(?:reached|beyond|over) (?:the )?(?:model'?s? )?context (?:length|window|size)",  # LM Studio
+    r"context overflow",
+    r"(?:prompt|input|request) (?:has|contains) [\d,._ ]{1,14}tokens.{0,40}(?:exceed|but|while)",  # Jamba
+    r"prompt: length: [\d,._ ]{1,14}, maximum [\d,._ ]{1,14}",  # Bedrock
+    r"input tokens? length [\d,._ ]{1,14}exceed",  # Azure AI Foundry
+    r"tokens_limit_reached",  # GitHub Models
+    r"payload size exceed",  # Gemini
+    r"too many tokens overall",
+    r"length of (?:the )?(?:input|prompt)\w*.{0,60}(?:exceed|must be less|above)",  # z.ai, SiliconFlow
+    r"input length \(?[\d,._ ]{1,14}\)? (?:is )?above",  # AI21
+    r"token length [\d,._ ]{1,14}(?:is )?over max",  # Novita
     r"payload too large|request entity too large|request (?:body )?(?:size )?(?:is )?too large",
 )
 _IMAGES = _any_of(
@@ -122,14 +138,26 @@ _MOST_IMAGES = _any_of(
     r"(?:maximum|limit|max) (?:of|is)[ :]{1,2}(\d{1,6})",
     r"(?:up to|only) (\d{1,6}) images",
 )
+_SEALED = (
+    r"(?:(?:thinking|thought|reasoning)\w{0,20}[`'\". _]{0,4}signature"
+    r"|signature\W{0,4}(?:in|of) \W?(?:thinking|reasoning)|redacted_thinking"
+    r"|encrypted[ _](?:content|index|reasoning)|reasoning (?:content|item|details)|compaction blob)"
+)
+"""Names of content sealed by a provider."""
+
+_BROKEN = (
+    r"(?:\binvalid|not valid|corrupt|missing|expired|mismatch|field required|should be a valid"
+    r"|verif(?:y|ied|ication)|de(?:crypt|cod)\w*|not supported)"
+)
+"""Words for a sealed content that a provider cannot read."""
+
 _SIGNATURE = _any_of(
-    r"invalid `?signature`?.{0,30}thinking|thinking.{0,60}signature.{0,40}(?:field required|invalid|missing)",
+    rf"{_SEALED}[^\n]{{0,120}}{_BROKEN}",
+    rf"{_BROKEN}[^\n]{{0,60}}{_SEALED}",
     r"thinking`? blocks?.{0,120}(?:cannot be modified|must remain as they were)",
-    r"thought[ _]?signature.{0,60}(?:not valid|invalid|missing|corrupt|expired)",
-    r"(?:invalid|corrupt(?:ed)?|missing a) `?thought[ _]?signature",
-    r"invalid_encrypted_content|encrypted[ _]content.{0,120}(?:verif|decrypt|invalid)",
+    r"thinking blocks?.{0,60}signature mismatch",
     r"of type 'reasoning' was provided without its required|without its required 'reasoning' item",
-    r"item with id '?rs_\w{1,80}'? not found",
+    r"item with id '?(?:rs|msg|fc|ws|ctc)_\w{1,80}'? not found",
 )
 """Refusals of reasoning in the history; the window is not too large."""
 
@@ -219,14 +247,14 @@ def classify(status: int | None, error: JsonObject | str) -> ProviderError:
     kind = _kind(status, text)
     if kind is not ErrorKind.CONTEXT_OVERFLOW:
         is_open = kind in (ErrorKind.UNKNOWN, ErrorKind.INVALID_REQUEST)
-        chance = _two_sizes(text) if is_open and status not in _NEVER_OVERFLOW else None
+        chance = two_sizes(text) if is_open and status not in _NEVER_OVERFLOW else None
         return ProviderError(kind, retry_after_s=_retry_after(text), second_chance=chance)
     if _IMAGES.search(text) and not _OVERFLOW.search(text):
         return ProviderError(kind, retry_after_s=_retry_after(text), limit_images=_most_images(text))
     return ProviderError(
         kind,
-        limit_tokens=_first_number(_LIMITS, text) or _field(error, "n_ctx"),
-        requested_tokens=_first_number(_REQUESTED, text) or _field(error, "n_prompt_tokens"),
+        limit_tokens=limit_in(text) or _field(error, "n_ctx"),
+        requested_tokens=requested_in(text) or _field(error, "n_prompt_tokens"),
         retry_after_s=_retry_after(text),
     )
 
@@ -302,92 +330,15 @@ def _field(error: object, name: str) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-_N = r"(\d{1,3}(?:[,._'\u00a0\u202f ]\d{3})+(?!\d)|\d+)"
-
-_LIMITS = tuple(
-    re.compile(pattern.replace("#", _N), re.IGNORECASE)
-    for pattern in (
-        r"maximum context length(?: is| of)?:? #",
-        r"with # maximum context",
-        r"> # maximum",
-        r"\+ \d+ > #",
-        r"maximum number of tokens allowed \(#",
-        r"supports up to #",
-        r"maximum prompt length is #",
-        r"context (?:size|length|window|limit)(?: of| is)?(?: only)?[ :(]+#",
-        r"maximum model length of #",
-        r"configured limit of #",
-        r"exceeds (?:the )?limit of #",
-        r"(?:token )?limit(?: for this model)?(?: is|:) #",
-        r"must be <= #",
-        r"cannot exceed (?:the total tokens limit )?#",
-        r"\[\d+, ?#\]",
-        r"less than # tokens",
-        r"n_ctx: ?#",
-        r"context (?:length|window|size) \(# tokens",
-        r"sequence length is just #",
-        r"while limit is #",
-        r"max(?:imum)? input (?:tokens|length)(?: is)?[ :(]{1,3}#",
-        r"context window limit \(#",
-        r"exceeds? (?:the )?max(?:imum)? (?:length|input|tokens?)\D{0,20}#",
-    )
-)
-_REQUESTED = tuple(
-    re.compile(pattern.replace("#", _N), re.IGNORECASE)
-    for pattern in (
-        r"requested:?(?: about)? #",
-        r"resulted in # tokens",
-        r"too long: #",
-        r"token count(?: is| of)? \(?#",
-        r"contains # tokens",
-        r"(?:request|prompt) \((?:length )?#",
-        r"received #",
-        r"given: #",
-        r"first # tokens",
-        r"input tokens # cannot",
-        r"request has # input tokens",
-        r"current length is #",
-        r"# \+ \d+ > \d+",
-        r"n_keep: ?#",
-        r"input \(# tokens",
-        r"input token count: ?#",
-        r"(?:prompt|input) length (?:of )?\(?#",
-    )
-)
 _WAIT = re.compile(
     r"(?:try again|retry|wait)\D{0,24}?(?:(\d+)m(?!s))?\s?(\d+(?:\.\d+)?)\s?(ms|s\b|sec|min|$)",
     re.IGNORECASE,
 )
 
 
-def _first_number(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
-    found = next((match for pattern in patterns if (match := pattern.search(text))), None)
-    if found is None:
-        return None
-    number = int(re.sub(r"\D", "", found.groups()[-1])[:30])  # a longer number is larger than any window too
-    return number if number > 0 else None
-
-
 def _most_images(text: str) -> int | None:
     found = _MOST_IMAGES.search(text)
     return next((int(number) for number in found.groups() if number), None) if found else None
-
-
-_SIZED = r"(?:token|context|prompt|input|length|window|message|content)"
-_OVER = r"(?:exceed|too (?:long|large|many)|longer|larger|greater|more than|over|max|limit|at most|not fit|>)"
-_OF_SIZE = _any_of(f"{_SIZED}.{{0,200}}{_OVER}", f"{_OVER}.{{0,200}}{_SIZED}")
-_OF_OUTPUT = _any_of(r"completion tokens|output tokens|max_(?:completion_|output_|new_)?tokens|max_length")
-_SIZES = 1_000, 100_000_000
-_NUMBER = re.compile(r"(?<![\w.:/-])(\d{1,3}(?:[,_]\d{3}){1,3}|\d{4,9})(?![\w:/-]|\.\d)")
-
-
-def _two_sizes(text: str) -> tuple[int, int] | None:
-    """Read the two largest numbers of a refusal with words about size; None without such words."""
-    if not _OF_SIZE.search(text) or _OF_OUTPUT.search(text):
-        return None
-    numbers = {int(re.sub(r"\D", "", found[1])) for found in _NUMBER.finditer(text)}
-    sizes = sorted(number for number in numbers if _SIZES[0] <= number <= _SIZES[1])
-    return (sizes[-2], sizes[-1]) if len(sizes) > 1 else None
 
 
 def _retry_after(text: str) -> float | None:

@@ -86,7 +86,8 @@ def split_request(blocks: Iterable[Block]) -> Sent:
         The tokens of the parts.
     """
     tokens = {"fixed": 0, "notes": 0, "history": 0, "new": 0}
-    stays = {**dict.fromkeys(FIXED, "fixed"), "summary": "notes", "history": "history"}
+    stays = {**dict.fromkeys(FIXED, "fixed"), **dict.fromkeys(("compaction", "summary"), "notes")}
+    stays["history"] = "history"
     ended = False
     for block in blocks:
         kind = stays.get(block.source, "new")

@@ -33,6 +33,8 @@ _CACHE_FIELDS = (
     "cacheReadInputTokens",
     "cacheWriteInputTokens",
 )
+_READ_FIELDS = ("cache_read_input_tokens", "cacheReadInputTokens", "prompt_cache_hit_tokens")
+_NATIVE_INPUT, _NATIVE_CACHED = "promptTokenCount", "cachedContentTokenCount"
 _VERSION = re.compile(r"(?:[-@]\d{4}-?\d\d-?\d\d|-latest|-v\d+(?::\d+)?|:[a-z]+)$")
 
 
@@ -125,13 +127,17 @@ def read_report(usage: JsonObject) -> Report | None:
         usage: The report as received; of any shape.
 
     Returns:
-        The counts; None for a report without usable counts, with contradictions, or with several calls added
-        up because the provider's own tools ran in between.
+        The counts; None for a report without usable counts, with contradictions, of a context that the
+        provider edited, or with several calls added up because the provider's own tools ran in between.
     """
     tokens = reported_input_tokens(usage)
     if not tokens or tokens < 0 or any(_negative(usage.get(name)) for name in _CACHE_FIELDS):
         return None
-    if _ran_server_tools(usage) or _count(usage, _DETAIL_FIELDS, "cached_tokens") > tokens:
+    if (
+        _ran_server_tools(usage)
+        or edits_context(usage)
+        or _count(usage, _DETAIL_FIELDS, "cached_tokens") > tokens
+    ):
         return None
     output = next((value for name in _OUTPUT_FIELDS if (value := _whole(usage.get(name))) is not None), None)
     everything = _whole(usage.get("total_tokens"))
@@ -139,6 +145,35 @@ def read_report(usage: JsonObject) -> Report | None:
         return None
     reasoning = _count(usage, _OUTPUT_DETAIL_FIELDS, "reasoning_tokens")
     return Report(tokens, output, max(0, min(reasoning, output or 0)))
+
+
+def edits_context(usage: JsonObject) -> bool:
+    """Tell whether the provider compacted or cleared a part of the request, so less was read than sent."""
+    management, calls = usage.get("context_management"), usage.get("iterations")
+    edits = management.get("applied_edits") if isinstance(management, dict) else None
+    kinds = [call.get("type") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return bool(edits) or "compaction" in kinds
+
+
+def cached_input_tokens(usage: JsonObject) -> int | None:
+    """Read the input tokens that the provider found in its cache.
+
+    OpenAI, and Google in OpenAI's form, report the tokens inside the details of the input; Anthropic, Bedrock
+    and DeepSeek in a field of the report. Google's own form leaves the field out for nothing found.
+
+    Args:
+        usage: The report as received; of any shape.
+
+    Returns:
+        Tokens, >= 0; None for a report that says nothing of a cache.
+    """
+    details = [each for field in _DETAIL_FIELDS if isinstance(each := usage.get(field), dict)]
+    said = [usage.get(name) for name in (*_READ_FIELDS, _NATIVE_CACHED)]
+    said += [each.get("cached_tokens") for each in details]
+    found = [value for each in said if (value := _whole(each)) is not None and value >= 0]
+    if not found and _whole(usage.get(_NATIVE_INPUT)) is not None:
+        return 0
+    return max(found, default=None)
 
 
 def _whole(value: object) -> int | None:
@@ -186,7 +221,7 @@ def measure_growth(turns: Sequence[ReportedTurn]) -> Growth | None:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _UsageStep:
     """Step from one report to the next: the growth, and the highest believable ratio of the two."""
 
     estimated: int
@@ -199,7 +234,7 @@ class _Step:
         )
 
 
-def _steps(turns: Sequence[ReportedTurn]) -> Iterator[_Step]:
+def _steps(turns: Sequence[ReportedTurn]) -> Iterator[_UsageStep]:
     """Yield the steps from report to report backwards, within the same context version."""
     if not turns or (later := _read_point(turns[-1])) is None or turns[-1].swapped:
         return
@@ -211,7 +246,7 @@ def _steps(turns: Sequence[ReportedTurn]) -> Iterator[_Step]:
         if point is None:
             grown += _sum(turn.messages)
             continue
-        step = _Step(
+        step = _UsageStep(
             estimate(grown + point.rest, later.model),
             later.input_tokens - point.input_tokens,
             min(later.most_ratio, point.most_ratio),
@@ -222,7 +257,7 @@ def _steps(turns: Sequence[ReportedTurn]) -> Iterator[_Step]:
         later, grown = point, point.before
 
 
-def _typical_ratio(steps: Sequence[_Step]) -> float:
+def _typical_ratio(steps: Sequence[_UsageStep]) -> float:
     """Return the median ratio, weighted by estimated tokens."""
     ranked = sorted((step.reported / step.estimated, step.estimated) for step in steps if step.estimated > 0)
     half = sum(weight for _, weight in ranked) / 2

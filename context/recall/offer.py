@@ -7,7 +7,7 @@ from math import ceil
 
 from context.recall.passages import Passage
 from context.recall.ranking import RecallStats
-from context.recall.selection import MIN_SHARE, RecallBlock, choose_blocks
+from context.recall.selection import MIN_SHARE, RankedPassage, RecallBlock, choose_ranked, rank_passages
 
 ROOMY_MIN_SHARE = 0.4
 """Where all else fits, a passage must be nearer to the best: no provider's cache ever holds recall."""
@@ -106,6 +106,19 @@ class RecallOffer:
     stats: RecallStats | None = None
     goes_first: bool = False
     known: float = 1.0
+    _ranked: dict[int, Sequence[RankedPassage]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def _ranked_before(self, before_seq: int | None) -> Sequence[RankedPassage]:
+        """Rank the passages before a message; a window asks several times for the same ones."""
+        passages = self.passages
+        if before_seq is not None:
+            passages = [passage for passage in passages if passage.seq < before_seq]
+        found = self._ranked.get(len(passages))
+        if found is None:  # in the order of the conversation, as many passages are the same passages
+            found = self._ranked[len(passages)] = rank_passages(passages, self.weights)
+        return found
 
     def not_indexed(self, shown_from: int | None) -> int:
         """Count the hidden messages outside the index.
@@ -136,12 +149,8 @@ class RecallOffer:
         Returns:
             The blocks, in the order of the conversation.
         """
-        passages = self.passages
-        if before_seq is not None:
-            passages = [passage for passage in passages if passage.seq < before_seq]
-        return choose_blocks(
-            passages,
-            self.weights,
+        return choose_ranked(
+            self._ranked_before(before_seq),
             max_tokens=max_tokens,
             max_facts=facts,
             count=count,

@@ -168,31 +168,45 @@ def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> li
     Returns:
         As many scores, in the same order, each in [0, 2).
     """
-    if not places:
-        return []
     centres = [place.centre for place in places]
-    fades = [1.0, *(math.exp((a - b) / REACH_TOKENS) for a, b in pairwise(centres))]
+    fades = [math.exp((a - b) / REACH_TOKENS) for a, b in pairwise(centres)]
+    breaks = [i for i, fade in enumerate(fades, 1) if fade == 0]
+    scores: list[float] = []
+    for a, b in pairwise([0, *breaks, len(places)]):
+        if b == a + 1:
+            scores.append(_score_alone(places[a], weights))
+        else:
+            scores += _score_stretch(places[a:b], [1.0, *fades[a : b - 1]], weights)
+    return scores
+
+
+def _score_alone(place: Placed, weights: Mapping[str, float]) -> float:
+    """Score a passage without surroundings."""
+    share = sum(weights[term] for term in place.terms if term in weights)
+    return share / (1 + _SATURATION) + share**_COVERAGE_POWER
+
+
+def _score_stretch(
+    places: Sequence[Placed], fades: Sequence[float], weights: Mapping[str, float]
+) -> list[float]:
+    """Score passages near enough to be surroundings of each other, by the terms found among them."""
+    found = frozenset[str]().union(*(place.terms for place in places))
     scores = [0.0] * len(places)
     coverage = [0.0] * len(places)
     for term, weight in weights.items():
+        if term not in found:
+            continue
         own = [1.0 if term in place.terms else 0.0 for place in places]
-        for i, mentions in enumerate(_mentions_around(own, fades)):
+        sums, before, after = [], 0.0, 0.0
+        for mention, fade in zip(own, fades, strict=True):
+            before = before * fade + mention
+            sums.append(before)
+        for i in range(len(own) - 1, -1, -1):  # mentions on both sides, faded by distance; own ones once
+            mentions = sums[i] + after
             scores[i] += weight * mentions / (mentions + _SATURATION)
             coverage[i] += weight * own[i]
+            after = (after + own[i]) * fades[i]
     return [score + share**_COVERAGE_POWER for score, share in zip(scores, coverage, strict=True)]
-
-
-def _mentions_around(own: Sequence[float], fades: Sequence[float]) -> list[float]:
-    """Sum the mentions on both sides of each place, faded by distance; own mentions count once."""
-    sums = []
-    before = after = 0.0
-    for mention, fade in zip(own, fades, strict=True):
-        before = before * fade + mention
-        sums.append(before)
-    for i in range(len(own) - 1, -1, -1):
-        sums[i] += after
-        after = (after + own[i]) * fades[i]
-    return sums
 
 
 def find_ranges(

@@ -26,7 +26,7 @@ MOST_NAME_CHARS = 40
 """Most characters of a shown session id."""
 
 
-class Shown(Protocol):
+class ShownBlock(Protocol):
     """Shown parts of a block."""
 
     @property
@@ -76,12 +76,12 @@ def name_session(session: str) -> str:
     return name if len(name) <= MOST_NAME_CHARS else f"{name[: MOST_NAME_CHARS - 1]}…"
 
 
-def name_messages(blocks: Sequence[Shown]) -> str:
+def name_messages(blocks: Sequence[ShownBlock]) -> str:
     """List the messages of blocks, such as `3-4, 17`; two parts of the same message are listed once."""
     return ", ".join(dict.fromkeys(label(block.from_seq, block.to_seq)[1:-1] for block in blocks))
 
 
-def name_sessions(blocks: Sequence[Shown]) -> str:
+def name_sessions(blocks: Sequence[ShownBlock]) -> str:
     """List the sessions and messages of blocks, such as `chat-7: 3-4, 17; chat-9: 2`."""
     sessions = dict.fromkeys(block.session for block in blocks)
     return "; ".join(
@@ -90,7 +90,7 @@ def name_sessions(blocks: Sequence[Shown]) -> str:
     )
 
 
-def render_recall(blocks: Sequence[Shown]) -> str:
+def render_recall(blocks: Sequence[ShownBlock]) -> str:
     """Write blocks as the content of a user message.
 
     Args:
@@ -169,11 +169,27 @@ def choose_blocks(
     Returns:
         The blocks, in the order of the conversation; empty if nothing is relevant to the query.
     """
-    if max_tokens <= 0 or max_facts <= 0 or not passages or not weights:
-        return []
-    scores = score_passages(passages, weights)
-    ranked = _rank(passages, scores)
-    if ranked[0].score < least_score:
+    return choose_ranked(
+        rank_passages(passages, weights),
+        max_tokens=max_tokens,
+        max_facts=max_facts,
+        count=count,
+        min_share=min_share,
+        least_score=least_score,
+    )
+
+
+def choose_ranked(
+    ranked: Sequence["RankedPassage"],
+    *,
+    max_tokens: int,
+    max_facts: int,
+    count: Callable[[str], int],
+    min_share: float = MIN_SHARE,
+    least_score: float = 0.0,
+) -> list[RecallBlock]:
+    """Choose as `choose_blocks` among passages already ranked, for a window that asks more than once."""
+    if max_tokens <= 0 or max_facts <= 0 or not ranked or ranked[0].score < least_score:
         return []
     waiting = [entry for entry in ranked if entry.score > ranked[0].score * min_share]
     chosen = _choose(waiting, max_tokens=max_tokens, max_facts=max_facts)
@@ -181,7 +197,7 @@ def choose_blocks(
 
 
 @dataclass(frozen=True)
-class _Ranked:
+class RankedPassage:
     """A passage, its score, and its place: neighbours differ by 1, others by more."""
 
     passage: Passage
@@ -189,14 +205,17 @@ class _Ranked:
     place: int
 
 
-def _rank(passages: Sequence[Passage], scores: Sequence[float]) -> list[_Ranked]:
-    """Best first; of equals the newest."""
+def rank_passages(passages: Sequence[Passage], weights: Mapping[str, float]) -> list[RankedPassage]:
+    """Score passages, and order them: best first, of equals the newest; none without weights."""
+    if not passages or not weights:
+        return []
+    scores = score_passages(passages, weights)
     gaps = accumulate((1 if a.end == b.start else 2 for a, b in pairwise(passages)), initial=0)
-    ranked = map(_Ranked, passages, scores, gaps)
+    ranked = map(RankedPassage, passages, scores, gaps)
     return sorted(ranked, key=lambda entry: (-entry.score, -entry.place))
 
 
-def _choose(waiting: Sequence[_Ranked], *, max_tokens: int, max_facts: int) -> dict[int, _Ranked]:
+def _choose(waiting: Sequence[RankedPassage], *, max_tokens: int, max_facts: int) -> dict[int, RankedPassage]:
     """Take the best fitting passages. Neighbours make a single block."""
     choice = _PassageChoice(max_tokens, max_facts)
     size = -1
@@ -210,12 +229,12 @@ class _PassageChoice:
     """Chosen passages so far. A passage above the limit of blocks waits until a neighbour is chosen."""
 
     def __init__(self, max_tokens: int, max_facts: int) -> None:
-        self.chosen: dict[int, _Ranked] = {}
+        self.chosen: dict[int, RankedPassage] = {}
         self._said: set[str] = set()
         self._left = max_tokens
         self._free = max_facts
 
-    def must_wait(self, entry: _Ranked) -> bool:
+    def must_wait(self, entry: RankedPassage) -> bool:
         """Take a passage, drop it for good, or return True to let it wait."""
         passage, place = entry.passage, entry.place
         repeats = passage.tokens >= _REPEAT_TOKENS and passage.text in self._said
@@ -231,7 +250,9 @@ class _PassageChoice:
         return False
 
 
-def _fit(chosen: dict[int, _Ranked], *, max_tokens: int, count: Callable[[str], int]) -> list[RecallBlock]:
+def _fit(
+    chosen: dict[int, RankedPassage], *, max_tokens: int, count: Callable[[str], int]
+) -> list[RecallBlock]:
     """Write the blocks; ellipses and labels are paid for by cutting the weakest ends, never in a block."""
     count = cache(count)
     blocks = _blocks(chosen, count)
@@ -244,13 +265,13 @@ def _fit(chosen: dict[int, _Ranked], *, max_tokens: int, count: Callable[[str], 
     return blocks
 
 
-def _blocks(chosen: Mapping[int, _Ranked], count: Callable[[str], int]) -> list[RecallBlock]:
+def _blocks(chosen: Mapping[int, RankedPassage], count: Callable[[str], int]) -> list[RecallBlock]:
     places = sorted(chosen)
     starts = [0, *(i + 1 for i, (a, b) in enumerate(pairwise(places)) if b != a + 1), len(places)]
     return [_block([chosen[n] for n in places[a:b]], count) for a, b in pairwise(starts) if a < b]
 
 
-def _block(stretch: Sequence[_Ranked], count: Callable[[str], int]) -> RecallBlock:
+def _block(stretch: Sequence[RankedPassage], count: Callable[[str], int]) -> RecallBlock:
     passages = [entry.passage for entry in stretch]
     lines = groupby(passages, key=lambda passage: (passage.seq, passage.line))
     text = disarm("\n".join(_write_line(list(line)) for _, line in lines))

@@ -16,7 +16,7 @@ _MAKES_TOOLS = frozenset({ShadowPart.FILTERING, ShadowPart.CATALOG, TOGETHER})
 
 
 @dataclass(frozen=True)
-class Tally:
+class PartCounts:
     """Counts for a part.
 
     Attributes:
@@ -95,7 +95,7 @@ class PartReport:
         verdict: The verdict in a line.
     """
 
-    tally: Tally
+    tally: PartCounts
     lost: Share | None
     blocked: Share | None
     ready: bool
@@ -127,7 +127,7 @@ def wilson(found: int, of: int) -> Share | None:
     return Share(share, min(low, share), max(high, share))
 
 
-def report_part(tally: Tally, limits: ShadowLimits) -> PartReport:
+def report_part(tally: PartCounts, limits: ShadowLimits) -> PartReport:
     """Judge a part by the unfavourable end of each interval: an unsure result is not good enough.
 
     Args:
@@ -141,7 +141,7 @@ def report_part(tally: Tally, limits: ShadowLimits) -> PartReport:
     return PartReport(tally, lost, blocked, not reasons, verdict)
 
 
-def _reasons(tally: Tally, limits: ShadowLimits, lost: Share | None, blocked: Share | None) -> list[str]:
+def _reasons(tally: PartCounts, limits: ShadowLimits, lost: Share | None, blocked: Share | None) -> list[str]:
     if tally.judged < limits.min_reads:
         return [f"not enough reads: {tally.judged} of {limits.min_reads}"]
     found = []

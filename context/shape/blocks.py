@@ -1,13 +1,16 @@
 """Shaping of Anthropic messages for a provider, step by step."""
 
 from context.shape.pictures import note_of
-from context.shape.rule_names import Fitting, ShapeRule, few_marks, put, without_marks
-from context.types import JsonObject, Wire
-from context.wire.anthropic.facts import is_answer, is_call
+from context.shape.rule_names import Fitting, ShapeRule, is_blank, put, without_marks
+from context.shape.signed import unsigned
+from context.shape.translate import is_foreign, translate
+from context.types import JsonObject
+from context.wire.anthropic.facts import is_answer, is_call, is_compaction
 from context.wire.neutral import LossKind
-from context.wire.pairing import fit_name
 
+MUTE_ERROR = "[the call failed without a message]"
 THINKING = frozenset({"thinking", "redacted_thinking"})
+_SEALED = THINKING | {"compaction"}
 
 
 def fit_blocks(body: JsonObject, fit: Fitting) -> JsonObject:
@@ -26,30 +29,45 @@ def fit_blocks(body: JsonObject, fit: Fitting) -> JsonObject:
         return body
     blocks = content
     if body.get("role") == "assistant":
-        blocks = _trailing(_thinking(blocks, fit), fit)
+        body = _unsigned(body, fit)
+        blocks = _trailing(_thinking(_standing(body["content"], fit), fit), fit)
         blocks = [_named(note_of(block, fit), fit) for block in blocks]
+    blocks = [each for block in blocks for each in _fit_block(block, body.get("role"), fit)]
     if len(blocks) == len(content) and all(a is b for a, b in zip(blocks, content, strict=True)):
         return body
     return {**body, "content": blocks}
 
 
+def _unsigned(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Remove other signed fields than those of thinking, which goes by the block."""
+    bare = unsigned(body) if fit.drops_reasoning else body
+    if bare is not body:
+        fit.lose_reasoning()
+    return bare
+
+
 def _marks(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Remove cache marks from history, and surplus marks from a new message."""
+    """Remove cache marks from history."""
     bare = without_marks(body)
     if bare is body or not isinstance(bare, dict):
         return body
     if fit.is_stored:
         fit.apply(ShapeRule.CACHE_MARKS)
         return bare
-    few = few_marks(body)
-    if few is not body:
-        fit.apply(ShapeRule.CACHE_MARKS)
-    return few
+    return body
+
+
+def _standing(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
+    """Leave out compactions without content: they stand for nothing, and most are refused."""
+    kept = [block for block in blocks if block.get("type") != "compaction" or is_compaction(block)]
+    if len(kept) < len(blocks):
+        fit.apply(ShapeRule.EMPTY_CONTENT)
+    return kept
 
 
 def _thinking(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
     if fit.drops_reasoning:
-        kept = [block for block in blocks if block.get("type") not in THINKING]
+        kept = [block for block in blocks if block.get("type") not in _SEALED]
         if len(kept) < len(blocks):
             fit.lose_reasoning()
         return _own_calls(kept, fit) if fit.is_foreign else kept
@@ -70,14 +88,12 @@ def _lacks_signature(block: JsonObject) -> bool:
 
 
 def _own_calls(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
-    """Leave out tools run by another provider, with their sealed results, if both are present."""
-    made = {block["id"] for block in blocks if is_call(block) and block["type"] != "tool_use"}
-    closed = made & {block["tool_use_id"] for block in blocks if is_answer(block)}
+    """Leave out tools run by another provider, with their sealed results."""
     kept = [
         block
         for block in blocks
-        if (block["id"] if is_call(block) else block["tool_use_id"] if is_answer(block) else None)
-        not in closed
+        if not (is_call(block) and block["type"] != "tool_use")
+        and not (is_answer(block) and block["type"] != "tool_result")
     ]
     if len(kept) < len(blocks):
         why = "a tool run by another provider was left out"
@@ -96,11 +112,30 @@ def _trailing(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
     return kept
 
 
+def _fit_block(block: JsonObject, role: object, fit: Fitting) -> list[JsonObject]:
+    """Translate a block of another format, inside a tool's result too."""
+    inner = block.get("content")
+    if block.get("type") == "tool_result" and block.get("is_error") is True and _is_mute(inner):
+        fit.apply(ShapeRule.EMPTY_CONTENT)
+        return [{**block, "content": MUTE_ERROR}]
+    if str(block.get("type")).endswith("tool_result") and isinstance(inner, list):
+        kept = [each for part in inner for each in _fit_block(part, "user", fit)]
+        is_same = len(kept) == len(inner) and all(a is b for a, b in zip(kept, inner, strict=True))
+        return [block if is_same else {**block, "content": kept}]
+    return translate(block, role, fit) if is_foreign(str(block.get("type")), fit) else [block]
+
+
+def _is_mute(content: object) -> bool:
+    if isinstance(content, list):
+        return all(isinstance(part, dict) and is_blank(part) for part in content)
+    return not (isinstance(content, str) and content.strip())
+
+
 def _named(block: JsonObject, fit: Fitting) -> JsonObject:
     name = block.get("name")
     if block.get("type") != "tool_use" or not isinstance(name, str):
         return block
-    fitted = fit_name(name, Wire.ANTHROPIC)
+    fitted = fit.target.form.fit_name(name)
     if fitted == name:
         return block
     fit.apply(ShapeRule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")

@@ -5,21 +5,17 @@ import re
 from collections.abc import Iterator
 
 from context.shape.pictures import note_of
-from context.shape.rule_names import Fitting, ShapeRule, few_marks, is_blank, put, without, without_marks
-from context.shape.target import CHAT_PARTS
+from context.shape.rule_names import Fitting, ShapeRule, is_blank, put, without, without_marks
+from context.shape.signed import unsigned
+from context.shape.translate import is_foreign, translate
 from context.text.clip import name_on_one_line
 from context.text.sanitize import decode_inner
 from context.tokens.families import ModelFamily
-from context.types import JsonObject, Wire
-from context.wire.media import note_for
-from context.wire.neutral import LossKind, NeutralMedia, dump
+from context.types import JsonObject
+from context.wire.neutral import LossKind, dump
 from context.wire.openai.facts import says_nothing
-from context.wire.openai.read import read_part, words_beside
-from context.wire.pairing import fit_name
+from context.wire.openai.read import words_beside
 
-REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
-SIGNED_FIELDS = ("extra_content", "provider_specific_fields")
-_KEPT_BY_MISTRAL = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "prefix"})
 _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 _NOT_IN_NAME = re.compile(r"[\s<|\\/>]+")
 
@@ -43,7 +39,7 @@ def _marks(body: JsonObject, fit: Fitting) -> JsonObject:
     bare = without_marks(body)
     if bare is body or not isinstance(bare, dict):
         return body
-    kept = few_marks(body) if not fit.is_stored and fit.target.takes_marks else bare
+    kept = body if not fit.is_stored and fit.target.takes_marks else bare
     if kept is not body:
         fit.apply(ShapeRule.CACHE_MARKS)
     return kept
@@ -69,11 +65,7 @@ def _reasoning(body: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _without_reasoning(body: JsonObject, fit: Fitting) -> JsonObject:
-    bare = without(body, (*REASONING_FIELDS, *SIGNED_FIELDS))
-    calls = bare.get("tool_calls")
-    if isinstance(calls, list):
-        kept = [_unsigned_call(call) for call in calls]
-        bare = bare if all(a is b for a, b in zip(kept, calls, strict=True)) else {**bare, "tool_calls": kept}
+    bare = unsigned(body)
     content = bare.get("content")
     if isinstance(content, list):
         told = [part for part in content if part.get("type") not in {"thinking", "redacted_thinking"}]
@@ -93,12 +85,6 @@ def _with_leave(body: JsonObject, fit: Fitting) -> JsonObject:
         ShapeRule.REFUSED_REASONING if fit.is_refused and not fit.is_foreign else ShapeRule.FOREIGN_REASONING
     )
     return {**body, "tool_calls": [{**calls[0], "extra_content": leave}, *calls[1:]]}
-
-
-def _unsigned_call(call: JsonObject) -> JsonObject:
-    call = without(call, SIGNED_FIELDS)
-    function = call.get("function")
-    return put(call, "function", without(function, SIGNED_FIELDS)) if isinstance(function, dict) else call
 
 
 def _signed_alone(body: JsonObject, fit: Fitting) -> JsonObject:
@@ -142,61 +128,27 @@ def _parts(body: JsonObject, fit: Fitting) -> JsonObject:
     if not isinstance(content, list):
         return body
     is_own = body.get("role") == "assistant" and not fit.target.shows_own_pictures
-    parts = [each for part in content for each in _fit_part(note_of(part, fit) if is_own else part, fit)]
+    shown = [note_of(part, fit) if is_own else part for part in content]
+    parts = [each for part in shown for each in _fit_part(part, body.get("role"), fit)]
     if len(parts) == len(content) and all(a is b for a, b in zip(parts, content, strict=True)):
         return body
     return {**body, "content": parts}
 
 
-def _fit_part(part: JsonObject, fit: Fitting) -> Iterator[JsonObject]:
+def _fit_part(part: JsonObject, role: object, fit: Fitting) -> Iterator[JsonObject]:
     kind = part.get("type")
     if is_blank(part):
         fit.apply(ShapeRule.EMPTY_TEXT)
     elif kind == "refusal" and fit.target.family is not ModelFamily.OPENAI:
         fit.apply(ShapeRule.PART_KIND)
         yield {"type": "text", "text": str(part.get("refusal") or "")}
-    elif kind == "image_url" and isinstance(part["image_url"], str) and not fit.target.takes_addresses:
+    elif kind == "image_url" and isinstance(part.get("image_url"), str) and not fit.target.takes_addresses:
         fit.apply(ShapeRule.PART_KIND)
         yield {**part, "image_url": {"url": part["image_url"]}}
-    elif kind in fit.target.parts or not _is_foreign_part(str(kind), fit):
-        yield part
-    elif kind in {"thinking", "redacted_thinking"}:
-        fit.apply(ShapeRule.PART_KIND, LossKind.REASONING, "thinking inside the content was left out whole")
+    elif is_foreign(str(kind), fit):
+        yield from translate(part, role, fit)
     else:
-        yield _as_words(part, fit)
-
-
-def _is_foreign_part(kind: str, fit: Fitting) -> bool:
-    """Tell whether a kind of part is for its own provider only; unknown kinds are left to the platform."""
-    if fit.target.family is ModelFamily.OPENAI and fit.is_stored:
-        return True
-    return kind in _OF_SOME or kind in CHAT_PARTS
-
-
-_OF_SOME = frozenset({"document_url", "video_url", "video", "reference", "thinking", "redacted_thinking"})
-
-
-def _as_words(part: JsonObject, fit: Fitting) -> JsonObject:
-    """Write a part of another provider as a commonly known file, or as a note."""
-    kind = str(part.get("type"))
-    if isinstance(part.get("text"), str):
-        fit.apply(ShapeRule.PART_KIND)
-        return {"type": "text", "text": part["text"]}
-    known = (
-        next((each for each in read_part(part) if isinstance(each, NeutralMedia)), None)
-        if kind in _FILES
-        else None
-    )
-    if known is not None and known.data and "file" in fit.target.parts:
-        fit.apply(ShapeRule.PART_KIND)
-        url = f"data:{known.mime or 'application/octet-stream'};base64,{known.data}"
-        return {"type": "file", "file": {"filename": known.name or "document.pdf", "file_data": url}}
-    name = kind.removesuffix("_url")
-    fit.apply(ShapeRule.PART_KIND, LossKind.MEDIA, f"the {name[:40]} became a note")
-    return {"type": "text", "text": note_for(known) if known else f"[{name[:40]} not shown]"}
-
-
-_FILES = frozenset({"document_url", "file", "input_audio"})
+        yield part
 
 
 def _calls(body: JsonObject, fit: Fitting) -> JsonObject:
@@ -239,7 +191,7 @@ def _as_function(call: JsonObject, fit: Fitting) -> JsonObject:
 
 def _fit_callee(callee: JsonObject, fit: Fitting, *, is_json: bool) -> JsonObject:
     name = callee.get("name")
-    if isinstance(name, str) and name and (fitted := fit_name(name, Wire.OPENAI)) != name:
+    if isinstance(name, str) and name and (fitted := fit.target.form.fit_name(name)) != name:
         fit.apply(ShapeRule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
         callee = {**callee, "name": fitted}
     if not is_json:
@@ -314,10 +266,9 @@ def _role(body: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _fields(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Drop unknown fields for Mistral, in calls too."""
-    if fit.target.family is not ModelFamily.MISTRAL:
-        return body
-    extra = [key for key in body if key not in _KEPT_BY_MISTRAL]
+    """Drop fields unknown to a provider that refuses them."""
+    known = fit.target.known_fields
+    extra = [key for key in body if known is not None and key not in known]
     if not extra:
         return body
     if any(body[key] for key in extra):

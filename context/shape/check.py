@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from context.shape.chat import REASONING_FIELDS
 from context.shape.pictures import pictures_of
 from context.shape.rule_names import is_blank, parts_of
-from context.shape.target import CHAT_PARTS, Target
+from context.shape.target import Target
+from context.shape.translate import OF_OTHERS
 from context.tokens.families import ModelFamily
 from context.tokens.media_facts import Media, MediaKind
 from context.types import JsonObject, Wire
 from context.wire.openai.facts import says_nothing
 from context.wire.openai.read import words_beside
-from context.wire.pairing import fit_name
 from context.wire.responses.facts import item_type
 
 MAX_MARKS = 4
@@ -20,6 +19,7 @@ MAX_MARKS = 4
 _OPENAI_PARTS = {
     "user": frozenset({"text", "image_url", "input_audio", "file"}),
     "assistant": frozenset({"text", "refusal"}),
+    "tool": frozenset({"text"}),
 }
 
 
@@ -56,7 +56,7 @@ def _check_chat(body: JsonObject, target: Target) -> Iterator[str]:
     yield from _part_faults(body, target)
     if target.checks_signatures and any(map(_lacks_signature, body.get("thinking_blocks") or ())):
         yield "thinking without a signature"
-    if target.family is ModelFamily.MISTRAL and any(body.get(key) for key in REASONING_FIELDS):
+    if target.known_fields is not None and any(body[key] for key in body if key not in target.known_fields):
         yield "a field that is not known"
     for call in body.get("tool_calls") or ():
         yield from _call_faults(call, target)
@@ -84,7 +84,7 @@ def _part_faults(body: JsonObject, target: Target) -> Iterator[str]:
             yield "a picture or a file of the assistant"
         elif kind == "image_url" and isinstance(part.get(kind), str) and not target.takes_addresses:
             yield "an image without an object around its address"
-        elif kind not in taken and (known or kind in _OWN | CHAT_PARTS):
+        elif kind not in taken and (target.family is not ModelFamily.OTHER or kind in OF_OTHERS[target.wire]):
             yield f"a part of type {kind[:40]}"
 
 
@@ -92,14 +92,11 @@ def _is_file(kind: str) -> bool:
     return kind in {"image_url", "input_audio", "file", "image", "document", "input_image", "input_file"}
 
 
-_OWN = frozenset({"document_url", "video_url", "thinking", "redacted_thinking", "reference"})
-
-
 def _call_faults(call: JsonObject, target: Target) -> Iterator[str]:
     if isinstance(call.get("id"), str) and not target.takes_id(call["id"]):
         yield "an id that is refused"
     function = call.get("function") or call.get("custom") or {}
-    if fit_name(str(function.get("name") or "x"), Wire.OPENAI) != str(function.get("name") or "x"):
+    if target.form.fit_name(str(function.get("name") or "x")) != str(function.get("name") or "x"):
         yield "a tool's name that is refused"
     if "custom" in call and target.family is not ModelFamily.OPENAI:
         yield "a free-form call"
@@ -112,18 +109,29 @@ def _check_blocks(body: JsonObject, target: Target) -> Iterator[str]:
     if body.get("content") == [] or any(map(is_blank, blocks)):
         yield "empty content"
     for block in blocks:
-        if body.get("role") == "assistant" and _is_file(str(block.get("type"))):
-            yield "a picture or a file of the assistant"
-        if target.checks_signatures and _lacks_signature(block):
-            yield "thinking without a signature"
-        for key in ("id", "tool_use_id"):
-            if isinstance(block.get(key), str) and not target.takes_id(block[key]):
-                yield "an id that is refused"
+        yield from _block_faults(block, str(body.get("role")), target)
     last = blocks[-1].get("type") if blocks else None
     if target.checks_signatures and last in {"thinking", "redacted_thinking"}:
         yield "the last block is thinking"
     if body.get("role") == "system" and not target.takes_system_inside:
         yield "a system message inside the conversation"
+
+
+def _block_faults(block: JsonObject, role: str, target: Target) -> Iterator[str]:
+    if role == "assistant" and _is_file(str(block.get("type"))):
+        yield "a picture or a file of the assistant"
+    if block.get("type") == "tool_result" and block.get("is_error") is True and not block.get("content"):
+        yield "a failed call without words"
+    texts = (block.get("content"), block.get("encrypted_content"))
+    if block.get("type") == "compaction" and not any(isinstance(text, str) and text for text in texts):
+        yield "a compaction without content"
+    if block.get("type") in OF_OTHERS[target.wire]:
+        yield f"a block of type {block['type']}"
+    if target.checks_signatures and _lacks_signature(block):
+        yield "thinking without a signature"
+    for key in ("id", "tool_use_id"):
+        if isinstance(block.get(key), str) and not target.takes_id(block[key]):
+            yield "an id that is refused"
 
 
 def _lacks_signature(block: JsonObject) -> bool:
@@ -138,6 +146,12 @@ def _check_item(body: JsonObject, target: Target) -> Iterator[str]:
         yield "empty content"
     if body.get("role") == "assistant" and any(_is_file(str(part.get("type"))) for part in parts_of(body)):
         yield "a picture or a file of the assistant"
+    if any(part.get("type") in OF_OTHERS[target.wire] for part in parts_of(body)):
+        yield "a part of another format"
+    if kind == "compaction" and not isinstance(body.get("encrypted_content"), str):
+        yield "a compaction without content"
+    if kind == "message" and "name" in body:
+        yield "a field that is not known"
     if isinstance(body.get("call_id"), str) and not target.takes_id(body["call_id"]):
         yield "an id that is refused"
     if kind == "function_call" and not isinstance(body.get("arguments"), str):
@@ -152,7 +166,7 @@ _CHECKS: dict[Wire, Callable[[JsonObject, Target], Iterator[str]]] = {
 
 
 def _order_faults(items: Sequence[JsonObject], target: Target, *, has_system: bool) -> Iterator[str]:
-    if target.wire is Wire.RESPONSES:
+    if target.form.is_list_of_items:
         return
     last = "system" if has_system else ""
     for place, body in enumerate(items):
@@ -180,7 +194,10 @@ def _marks(value: JsonObject) -> int:
 
 def _media_faults(items: Sequence[JsonObject], target: Target) -> Iterator[str]:
     limits = target.limits
-    images = [(media, chars) for body in items for media, chars in pictures_of(body) if _is_image(media)]
+    found = [each for body in items for each in pictures_of(body) if _is_image(each[0])]
+    images = [(media, chars) for media, chars, _ in found]
+    if limits.types is not None and any(kind and kind not in limits.types for _, _, kind in found):
+        yield "messages: an image of a type that is not read"
     if limits.images is not None and len(images) > limits.images:
         yield f"messages: {len(images)} images"
     side = limits.side

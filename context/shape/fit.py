@@ -8,9 +8,12 @@ from context.shape.chat import fit_chat
 from context.shape.ids import is_legacy, new_ids, rename
 from context.shape.items import fit_item
 from context.shape.rule_names import Fitting, ShapeRule
+from context.shape.signed import may_be_signed
 from context.shape.target import Target
+from context.shape.translate import OF_OTHERS
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Message, Role, Wire
+from context.wire.formats import format_of
 from context.wire.neutral import LossKind, dump
 
 _FIT: dict[Wire, Callable[[JsonObject, Fitting], JsonObject | None]] = {
@@ -18,12 +21,6 @@ _FIT: dict[Wire, Callable[[JsonObject, Fitting], JsonObject | None]] = {
     Wire.ANTHROPIC: fit_blocks,
     Wire.RESPONSES: fit_item,
 }
-
-_PLAIN_RESULT = {
-    Wire.OPENAI: ('"content":"', '"content": "'),
-    Wire.RESPONSES: ('"output":"', '"output": "'),
-}
-
 
 _SIGNS_OF_BLOCKS = ('"tool_use"', '_tool_use"', '"image"', '"document"')
 
@@ -51,7 +48,8 @@ def fit_message(message: Message, fit: Fitting) -> Message | None:
             call_ids=tuple(names.get(each, each) for each in message.call_ids),
             answer_ids=tuple(names.get(each, each) for each in message.answer_ids),
         )
-    if message.wire is not fit.target.wire or not must_look(message, fit.target):
+    is_signed = fit.drops_reasoning and message.role is Role.ASSISTANT and may_be_signed(message.raw)
+    if message.wire is not fit.target.wire or not (is_signed or must_look(message, fit.target)):
         return message
     fitted = _FIT[message.wire](message.body, fit)
     if fitted is None:
@@ -67,11 +65,13 @@ def fit_body(body: JsonObject, fit: Fitting) -> JsonObject:
 def must_look(message: Message, target: Target) -> bool:
     """Tell from the raw text whether a message may be affected by a rule."""
     raw = message.raw
-    if "cache_control" in raw or "thinking" in raw:
+    if "cache_control" in raw or "thinking" in raw or '"compaction"' in raw:
         return True
-    if message.wire is Wire.ANTHROPIC:
-        return message.role is Role.ASSISTANT and any(sign in raw for sign in _SIGNS_OF_BLOCKS)
+    key = format_of(message.wire).result_key
+    if key is None:
+        is_odd = '"is_error"' in raw or any(f'"{kind}"' in raw for kind in OF_OTHERS[target.wire])
+        return is_odd or (message.role is Role.ASSISTANT and any(sign in raw for sign in _SIGNS_OF_BLOCKS))
     if message.role is Role.TOOL:
-        is_strict = target.family is ModelFamily.MISTRAL
-        return is_strict or not any(sign in raw for sign in _PLAIN_RESULT[message.wire])
+        must = target.family is ModelFamily.MISTRAL or '"id":' in raw or '"id" :' in raw
+        return must or not (f'"{key}":"' in raw or f'"{key}": "' in raw)
     return True

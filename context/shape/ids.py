@@ -3,20 +3,16 @@
 import hashlib
 from collections.abc import Mapping
 
-from context.shape.target import Target
+from context.shape.target import SIGNED_ID, Target
 from context.types import JsonObject, Message, Wire
+from context.wire.formats import format_of
+from context.wire.names import shape_name
 from context.wire.openai.facts import legacy_id
-from context.wire.pairing import shape_name
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MISTRAL_CHARS = 9
 _LEGACY = legacy_id("")
-_LEGACY_CHARS = 40
-_ID_KEYS = {
-    Wire.OPENAI: ("id", "tool_call_id"),
-    Wire.ANTHROPIC: ("id", "tool_use_id"),
-    Wire.RESPONSES: ("call_id",),
-}
+_USUAL_CHARS = 40
 
 
 def new_ids(message: Message, target: Target) -> dict[str, str]:
@@ -31,8 +27,8 @@ def new_ids(message: Message, target: Target) -> dict[str, str]:
     ids = (*message.call_ids, *message.answer_ids)
     legacy = [old for old in ids if old.startswith(_LEGACY)]
     names = {old: fit_call_id(old, target) for old in ids if old not in legacy and not target.takes_id(old)}
-    if legacy and message.wire is Wire.OPENAI and not target.takes_legacy_calls:
-        names |= {old: fit_call_id(shape_name(old, _LEGACY_CHARS), target) for old in legacy}
+    if legacy and format_of(message.wire).is_chat and not target.takes_legacy_calls:
+        names |= {old: fit_call_id(shape_name(old, _USUAL_CHARS), target) for old in legacy}
     return names
 
 
@@ -60,8 +56,10 @@ def fit_call_id(call_id: str, target: Target) -> str:
     """Adapt a call's id to a target; an accepted id stays."""
     if target.takes_id(call_id):
         return call_id
+    if SIGNED_ID in call_id:
+        call_id = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     if target.id_length > _MISTRAL_CHARS:
-        return shape_name(call_id, target.id_length)
+        return shape_name(call_id, min(target.id_length, _USUAL_CHARS))
     number = int.from_bytes(hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest()[:8])
     digits = []
     for _ in range(_MISTRAL_CHARS):
@@ -78,8 +76,9 @@ def rename(body: JsonObject, names: Mapping[str, str], wire: Wire) -> JsonObject
         names: New ids by old ids.
         wire: The format of the message.
     """
-    keys = _ID_KEYS[wire]
-    body = _renamed(body, names, keys if wire is Wire.RESPONSES else keys[1:])
+    form = format_of(wire)
+    keys = form.id_keys
+    body = _renamed(body, names, keys if form.is_list_of_items else keys[1:])
     for place in ("tool_calls", "content"):
         inner = body.get(place)
         if isinstance(inner, list):
@@ -87,7 +86,7 @@ def rename(body: JsonObject, names: Mapping[str, str], wire: Wire) -> JsonObject
                 **body,
                 place: [_renamed(each, names, keys) if isinstance(each, dict) else each for each in inner],
             }
-    return _modern(body, names) if wire is Wire.OPENAI else body
+    return _modern(body, names) if form.is_chat else body
 
 
 def _renamed(value: JsonObject, names: Mapping[str, str], keys: tuple[str, ...]) -> JsonObject:

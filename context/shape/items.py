@@ -4,23 +4,27 @@ from collections.abc import Sequence
 
 from context.shape.pictures import note_of
 from context.shape.rule_names import Fitting, ShapeRule, is_blank, parts_of, put, without
-from context.types import JsonObject, Wire
+from context.shape.signed import unsigned
+from context.shape.translate import is_foreign, translate
+from context.text.clip import name_on_one_line
+from context.types import JsonObject
 from context.wire.neutral import LossKind, dump
-from context.wire.pairing import fit_name
-from context.wire.responses.facts import ROLES, is_answer_type, item_type
+from context.wire.responses.facts import COMPACTIONS, ROLES, is_answer_type, is_compaction, item_type
 
 _ID_STARTS = {
     "message": "msg",
     "reasoning": "rs",
     "function_call": "fc",
     "custom_tool_call": "ctc",
+    "function_call_output": "fc",
+    "custom_tool_call_output": "ctc",
 }
 """Prefixes of item ids made by OpenAI; OpenAI refuses other ids."""
 
 MAX_ID_CHARS = 64
 """The longest id of an item."""
 
-_SEALED = frozenset({"reasoning", "compaction", "item_reference"})
+_SEALED = COMPACTIONS | {"reasoning", "item_reference"}
 _TEXTS = {"assistant": "output_text", "user": "input_text", "system": "input_text", "developer": "input_text"}
 
 
@@ -38,12 +42,23 @@ def fit_item(body: JsonObject, fit: Fitting) -> JsonObject | None:
     if fit.drops_reasoning and (kind in _SEALED or _is_own_affair(kind, body, fit)):
         fit.lose_reasoning()
         return None
-    body = _ids(body, kind, fit)
+    if kind in COMPACTIONS and not is_compaction(body):
+        fit.apply(ShapeRule.EMPTY_CONTENT)
+        return None
+    body = _unsigned(_ids(body, kind, fit), fit)
     if kind == "reasoning":
         return _reasoning(body)
     if kind == "message":
-        return _message(body, fit)
+        return _message(_named(body, fit), fit)
     return _call(body, kind, fit)
+
+
+def _unsigned(body: JsonObject, fit: Fitting) -> JsonObject:
+    is_models = body.get("role", "assistant") == "assistant" and not is_answer_type(item_type(body, "item"))
+    bare = unsigned(body) if fit.drops_reasoning and is_models else body
+    if bare is not body:
+        fit.lose_reasoning()
+    return bare
 
 
 def _is_own_affair(kind: str, body: JsonObject, fit: Fitting) -> bool:
@@ -68,6 +83,20 @@ def _reasoning(body: JsonObject) -> JsonObject:
     return body if isinstance(body.get("summary"), list) else {**body, "summary": []}
 
 
+def _named(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Write a user's name before the words; items have no place for names."""
+    if "name" not in body:
+        return body
+    bare, name = without(body, ("name",)), name_on_one_line(str(body["name"] or ""))
+    fit.apply(ShapeRule.MESSAGE_NAME, LossKind.SPEAKER, "the speaker's name was written before the words")
+    if body.get("role") != "user" or not name:
+        return bare
+    content = bare.get("content")
+    if isinstance(content, str):
+        return {**bare, "content": f"{name}: {content}"}
+    return {**bare, "content": [{"type": "input_text", "text": f"{name}:"}, *(content or ())]}
+
+
 def _message(body: JsonObject, fit: Fitting) -> JsonObject:
     content = body.get("content")
     if not isinstance(content, list):
@@ -75,28 +104,29 @@ def _message(body: JsonObject, fit: Fitting) -> JsonObject:
     role = str(body.get("role")) if body.get("role") in ROLES else "user"
     is_own = role == "assistant"
     shown = [note_of(part, fit) if is_own else part for part in parts_of(body)]
-    parts = [_part(part, _TEXTS[role], fit) for part in shown]
-    told = [part for part in parts if part is not None]
+    told = [each for part in shown for each in _part(part, role, fit)]
     if _same(told, content):
         return body
     return {**body, "content": told}
 
 
-def _part(part: JsonObject, text: str, fit: Fitting) -> JsonObject | None:
+def _part(part: JsonObject, role: str, fit: Fitting) -> list[JsonObject]:
     """Set the text kind required by the speaker's role; blank texts are left out."""
     if is_blank(part):
         fit.apply(ShapeRule.EMPTY_TEXT)
-        return None
-    if part.get("type") in {"text", "input_text", "output_text"} and part["type"] != text:
+        return []
+    if part.get("type") in {"text", "input_text", "output_text"}:
+        if part["type"] == _TEXTS[role]:
+            return [part]
         fit.apply(ShapeRule.PART_KIND)
-        return {**part, "type": text}
-    return part
+        return [{**part, "type": _TEXTS[role]}]
+    return translate(part, role, fit) if is_foreign(str(part.get("type")), fit) else [part]
 
 
 def _call(body: JsonObject, kind: str, fit: Fitting) -> JsonObject:
     name = body.get("name")
     if kind in {"function_call", "custom_tool_call"} and isinstance(name, str):
-        fitted = fit_name(name, Wire.RESPONSES)
+        fitted = fit.target.form.fit_name(name)
         if fitted != name:
             fit.apply(ShapeRule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
             body = put(body, "name", fitted)

@@ -4,16 +4,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from context.shape.rule_names import ShapeRule
+from context.shape.rule_names import ShapeRule, parts_of
 from context.shape.target import Target
 from context.tokens import EMPTY, Count, measure_message
 from context.tokens.families import ModelFamily
-from context.types import JsonObject, Wire
+from context.types import JsonObject
 from context.wire.neutral import dump
 
 BEGINNING = "[The conversation begins with the assistant's words.]"
 BRIDGE = "[The tool's results were received.]"
 GO_ON = "[Go on from here.]"
+SHOWN_BELOW = "[shown in the message after the tool results]"
+SHOWN_ABOVE = "[media returned by the tool calls above]"
 SYSTEM_NOTE = "[Instruction of the platform, given at this point of the conversation]\n"
 
 
@@ -44,12 +46,46 @@ def order_roles(items: Sequence[str], target: Target, *, has_system: bool) -> Or
         The items; unchanged items keep their texts.
     """
     ordered = Ordered(list(items))
-    if target.wire is Wire.RESPONSES or not items:
+    if target.form.is_list_of_items or not items:
         return ordered
+    if not target.takes_tool_pictures:
+        _carry_pictures(ordered)
     if target.is_strict or (target.leads_with_system and any('"system"' in item for item in items)):
         _Walk(target, ordered, has_system=has_system).walk()
     _end(ordered, target)
     return ordered
+
+
+def _carry_pictures(ordered: Ordered) -> None:
+    """Move pictures out of tools' results into a user's message behind them."""
+    items: list[str] = []
+    carried: list[JsonObject] = []
+    for text in ordered.items:
+        body = json.loads(text) if '"tool_call_id"' in text else {}
+        is_result = body.get("role") == "tool"
+        if not is_result:
+            _show(ordered, items, carried)
+        parts = [part for part in parts_of(body) if is_result and part.get("type") != "text"]
+        carried += parts
+        if parts:
+            ordered.added += measure_message({"role": "tool", "content": SHOWN_BELOW * len(parts)})
+        items.append(dump({**body, "content": list(map(_below, parts_of(body)))}) if parts else text)
+    _show(ordered, items, carried)
+    ordered.items = items
+
+
+def _below(part: JsonObject) -> JsonObject:
+    return part if part.get("type") == "text" else {"type": "text", "text": SHOWN_BELOW}
+
+
+def _show(ordered: Ordered, items: list[str], carried: list[JsonObject]) -> None:
+    """Append a user's message with the carried parts, if any."""
+    if carried:
+        lead = {"type": "text", "text": SHOWN_ABOVE}
+        items.append(dump({"role": "user", "content": [lead, *carried]}))
+        ordered.added += measure_message({"role": "user", "content": [lead]})
+        ordered.rules.add(ShapeRule.TOOL_PICTURE)
+        carried.clear()
 
 
 class _Walk:
@@ -133,7 +169,7 @@ def _end(ordered: Ordered, target: Target) -> None:
     body: JsonObject = json.loads(ordered.items[-1])
     if body.get("role") != "assistant" or body.get("tool_calls"):
         return
-    if target.family is ModelFamily.MISTRAL and target.wire is Wire.OPENAI:
+    if target.family is ModelFamily.MISTRAL and target.form.is_chat:
         if body.get("prefix") is not True:
             ordered.items[-1] = dump({**body, "prefix": True})
             ordered.rules.add(ShapeRule.TRAILING_ASSISTANT)

@@ -1,5 +1,6 @@
 """Limits on number and size of pictures: the oldest become notes, pictures of a new message never."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,10 +9,12 @@ from context.shape.rule_names import Fitting, ShapeRule
 from context.shape.target import RequestLimits
 from context.tokens.media_facts import Media, MediaKind
 from context.tokens.pieces import media_of
-from context.types import JsonObject, Message, Wire
+from context.types import JsonObject, Message
+from context.wire.formats import format_of
 from context.wire.neutral import LossKind, dump
 
 _SIGNS = ("image", "file", "document", "video", "audio")
+_DATA_TYPE = re.compile(r"data:(image/[\w.+-]+)[;,]", re.ASCII | re.IGNORECASE)
 _MARGIN_BYTES = 500_000
 """Room for the parts beside the messages: tools, the system prompt, the request's own fields."""
 
@@ -25,6 +28,7 @@ class Picture:
         place: The file's number within the message.
         media: Facts about the file.
         chars: Characters of the file's text.
+        type: Media type of an embedded file; empty if unknown.
         is_new: True if brought by the request.
     """
 
@@ -32,12 +36,17 @@ class Picture:
     place: int
     media: Media
     chars: int
+    type: str
     is_new: bool
 
     @property
     def is_image(self) -> bool:
         """True if limits of images apply."""
         return self.media.kind is MediaKind.IMAGE
+
+    def is_of_other_type(self, types: frozenset[str] | None) -> bool:
+        """Tell whether an image's media type is known and none of the accepted types."""
+        return self.is_image and types is not None and self.type != "" and self.type not in types
 
     def is_wider(self, side: int | None) -> bool:
         """Tell whether the longer side exceeds a number of pixels."""
@@ -95,9 +104,18 @@ def may_hold_media(message: Message) -> bool:
     return '"type"' in raw and any(sign in raw for sign in _SIGNS)
 
 
-def pictures_of(body: JsonObject) -> list[tuple[Media, int]]:
-    """List a message's replaceable files, each with its number of characters."""
-    return [(media, _chars(part)) for part in _media_parts(body) if (media := media_of(part))]
+def pictures_of(body: JsonObject) -> list[tuple[Media, int, str]]:
+    """List a message's replaceable files, each with its number of characters and an image's media type."""
+    return [(media, _chars(part), _type(part)) for part in _media_parts(body) if (media := media_of(part))]
+
+
+def _type(part: JsonObject) -> str:
+    inner = part.get("image_url", part.get("source"))
+    if isinstance(inner, dict) and isinstance(inner.get("media_type"), str):
+        return str(inner["media_type"]).lower()
+    address = inner.get("url") if isinstance(inner, dict) else inner
+    found = _DATA_TYPE.match(address) if isinstance(address, str) else None
+    return found[1].lower() if found else ""
 
 
 def _chars(part: object) -> int:
@@ -110,8 +128,8 @@ def _chars(part: object) -> int:
 def _find(messages: Sequence[Message]) -> Iterator[Picture]:
     for index, message in enumerate(messages):
         if may_hold_media(message):
-            for place, (media, chars) in enumerate(pictures_of(message.body)):
-                yield Picture(index, place, media, chars, is_new=message.seq == 0)
+            for place, found in enumerate(pictures_of(message.body)):
+                yield Picture(index, place, *found, is_new=message.seq == 0)
 
 
 def _size(message: Message) -> int:
@@ -124,6 +142,14 @@ def _choose(pictures: Sequence[Picture], limits: RequestLimits, size: int) -> di
     gone: dict[Picture, ShapeRule] = {}
     old = [picture for picture in pictures if not picture.is_new]
     for picture in old:
+        if (
+            picture.is_image
+            and limits.types is not None
+            and picture.type
+            and picture.type not in limits.types
+        ):
+            gone[picture] = ShapeRule.IMAGE_TYPE
+            continue
         is_long = limits.image_chars is not None and picture.chars > limits.image_chars + 200
         if picture.is_image and (is_long or picture.is_wider(limits.side)):
             gone[picture] = ShapeRule.IMAGE_SIZE
@@ -163,7 +189,7 @@ def _with_notes(message: Message, places: dict[int, ShapeRule]) -> Message:
     def change(part: JsonObject) -> JsonObject:
         if (media := media_of(part)) is None or next(seen) not in places:
             return part
-        kind = "input_text" if message.wire is Wire.RESPONSES else "text"
+        kind = format_of(message.wire).user_text
         return {"type": kind, "text": note(media)}
 
     return replace(message, raw=dump(_mapped(message.body, change)))
@@ -181,7 +207,7 @@ def note_of(part: JsonObject, fit: Fitting) -> JsonObject:
     if media is None:
         return part
     fit.apply(ShapeRule.PART_KIND, LossKind.MEDIA, f"the {media.kind} became a note")
-    kind = "output_text" if fit.target.wire is Wire.RESPONSES else "text"
+    kind = fit.target.form.model_text
     return {"type": kind, "text": note(media)}
 
 

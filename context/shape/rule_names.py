@@ -1,12 +1,13 @@
 """The rules of shape by name, and a message on its way to a provider with the rules applied."""
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from context.shape.target import Target
 from context.types import JsonObject
-from context.wire.neutral import LossKind
+from context.wire.neutral import LossKind, dump
 
 
 class ShapeRule(StrEnum):
@@ -37,13 +38,21 @@ class ShapeRule(StrEnum):
     ALTERNATING_ROLES = "alternating-roles"
     USER_AFTER_TOOL = "user-after-tool"
     TRAILING_ASSISTANT = "trailing-assistant"
+    TOOL_PICTURE = "picture-in-a-tool-result"
+    IMAGE_TYPE = "image-type"
     IMAGE_NUMBER = "image-number"
     IMAGE_SIZE = "image-size"
     REQUEST_BYTES = "request-bytes"
 
 
-MARKS_OF_NEW = 2
-"""Most cache marks in new messages: Anthropic accepts four, and tools and system may have marks too."""
+MARK = "cache_control"
+"""Field of a cache mark."""
+
+MARKS_OF_MESSAGES = 2
+"""Most cache marks in messages: Anthropic accepts four, and one each is left for tools and system."""
+
+MARKS_OF_TOOLS = 1
+"""Most cache marks in tools: the last mark covers all tools before."""
 
 
 @dataclass
@@ -107,23 +116,63 @@ def without_marks(value: object) -> object:
         return value if all(a is b for a, b in zip(inner, value, strict=True)) else inner
     if not isinstance(value, dict):
         return value
-    body = without(value, ("cache_control",))
+    body = without(value, (MARK,))
     for key in ("content", "tool_calls"):
         if isinstance(body.get(key), list):
             body = put(body, key, without_marks(body[key]))
     return body
 
 
-def few_marks(body: JsonObject) -> JsonObject:
-    """Keep the last cache marks of a new message, to leave room for marks of tools and system."""
-    content = body.get("content")
-    parts = content if isinstance(content, list) else []
-    marked = [place for place, part in enumerate(parts) if "cache_control" in part]
-    if len(marked) + ("cache_control" in body) <= MARKS_OF_NEW:
-        return body
-    extra = set(marked[:-MARKS_OF_NEW])
-    kept = [without(part, ("cache_control",)) if at in extra else part for at, part in enumerate(parts)]
-    return {**without(body, ("cache_control",)), "content": kept}
+def few_marks(items: Sequence[str]) -> list[str]:
+    """Keep the last cache marks of a request's messages; tools and system have marks of their own.
+
+    Args:
+        items: The messages as JSON texts, in order.
+
+    Returns:
+        The messages with at most `MARKS_OF_MESSAGES` marks together; unchanged messages keep their texts.
+    """
+    kept, left = list(items), MARKS_OF_MESSAGES
+    for place in range(len(kept) - 1, -1, -1):
+        if MARK in kept[place]:
+            body = json.loads(kept[place])
+            few, left = keep_last_marks(body, left)
+            kept[place] = kept[place] if few is body else dump(few)
+    return kept
+
+
+def few_tool_marks(tools: Sequence[JsonObject], *, takes_marks: bool) -> list[JsonObject]:
+    """Keep the last cache marks of a request's tools.
+
+    Args:
+        tools: The definitions, in order.
+        takes_marks: False if the provider refuses marks.
+
+    Returns:
+        The definitions; unchanged definitions are the same objects.
+    """
+    kept, left = list(tools), MARKS_OF_TOOLS if takes_marks else 0
+    for place in range(len(kept) - 1, -1, -1):
+        kept[place], left = keep_last_marks(kept[place], left)
+    return kept
+
+
+def keep_last_marks(value: JsonObject, left: int) -> tuple[JsonObject, int]:
+    """Keep the last cache marks of a message, a part or a tool, and return how many more may stay."""
+    body = value
+    if MARK in body and left <= 0:
+        body = without(body, (MARK,))
+    left -= MARK in body
+    for key in ("tool_calls", "content", "function"):
+        inner = body.get(key)
+        parts = inner if isinstance(inner, list) else [inner] if isinstance(inner, dict) else []
+        kept = list(parts)
+        for place in range(len(parts) - 1, -1, -1):
+            if isinstance(parts[place], dict):
+                kept[place], left = keep_last_marks(parts[place], left)
+        if any(a is not b for a, b in zip(kept, parts, strict=True)):
+            body = {**body, key: kept if isinstance(inner, list) else kept[0]}
+    return body, left
 
 
 def parts_of(body: JsonObject, key: str = "content") -> Sequence[JsonObject]:

@@ -1,12 +1,14 @@
 """Target of a window: the format, the family of the model, and the limits of both."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from context.providers.model_names import model_ids
 from context.tokens.families import ModelFamily, family_of
 from context.types import Wire
+from context.wire.format import Format
+from context.wire.formats import format_of
 
 MB = 1_000_000
 
@@ -25,6 +27,7 @@ class RequestLimits:
         side: Pixels of the longer side of an image.
         image_chars: Base64 characters of an image.
         request_bytes: Bytes of the whole request.
+        types: Media types of an embedded image.
     """
 
     images: int | None = None
@@ -33,6 +36,7 @@ class RequestLimits:
     side: int | None = None
     image_chars: int | None = None
     request_bytes: int | None = None
+    types: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,14 +60,19 @@ class Target:
     limits: RequestLimits
 
     @cached_property
+    def form(self) -> Format:
+        """The format's facts and functions."""
+        return format_of(self.wire)
+
+    @cached_property
     def is_strict(self) -> bool:
         """True if the chat template requires alternating users and assistants."""
-        return self.wire is Wire.OPENAI and (self.family is ModelFamily.MISTRAL or self._named("gemma"))
+        return self.form.is_chat and (self.family is ModelFamily.MISTRAL or self._named("gemma"))
 
     @cached_property
     def leads_with_system(self) -> bool:
         """True if the chat template accepts a system message at the start only."""
-        return self.wire is Wire.OPENAI and (self.is_strict or self.family is ModelFamily.QWEN)
+        return self.form.is_chat and (self.is_strict or self.family is ModelFamily.QWEN)
 
     @cached_property
     def takes_system_inside(self) -> bool:
@@ -92,12 +101,12 @@ class Target:
     @cached_property
     def takes_legacy_calls(self) -> bool:
         """True if a message may call by `function_call`, and the role `function` may answer."""
-        return self.wire is not Wire.OPENAI or self.family is ModelFamily.OPENAI
+        return not self.form.is_chat or self.family is ModelFamily.OPENAI
 
     @cached_property
     def takes_marks(self) -> bool:
         """True if chat messages may have cache marks, as Anthropic's do."""
-        return self.wire is Wire.ANTHROPIC or self.family not in _WITHOUT_MARKS
+        return self.form.has_cache_marks or self.family not in _WITHOUT_MARKS
 
     @cached_property
     def takes_addresses(self) -> bool:
@@ -107,7 +116,19 @@ class Target:
     @cached_property
     def shows_own_pictures(self) -> bool:
         """True if an assistant's message may contain a picture or another file."""
-        return self.wire is Wire.OPENAI and self.family not in _WORDS_ALONE
+        return self.form.is_chat and self.family not in _WORDS_ALONE
+
+    @cached_property
+    def takes_tool_pictures(self) -> bool:
+        """True if a tool's result may contain a picture or another file."""
+        return not self.form.is_chat or self.family is not ModelFamily.OPENAI
+
+    @cached_property
+    def known_fields(self) -> frozenset[str] | None:
+        """Fields of a chat message, if the provider refuses others."""
+        if self.family is ModelFamily.MISTRAL:
+            return _FIELDS | {"prefix"}
+        return _FIELDS | {"reasoning", "function_call"} if self.host in {"groq", "cerebras"} else None
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -119,32 +140,46 @@ class Target:
     @cached_property
     def id_length(self) -> int:
         """The longest call id."""
-        if self._named("kimi|moonshot") or (self.family is ModelFamily.GOOGLE and self.wire is Wire.OPENAI):
+        if self._named("kimi|moonshot") or (self.family is ModelFamily.GOOGLE and self.form.is_chat):
             return _ANY_LENGTH
-        if self.wire is Wire.OPENAI and self.family is not ModelFamily.ANTHROPIC:
-            return 9 if self.family is ModelFamily.MISTRAL else 40
-        return 64
+        if self.form.is_chat and self.family is ModelFamily.MISTRAL:
+            return 9
+        of = format_of(Wire.ANTHROPIC) if self.family is ModelFamily.ANTHROPIC else self.form
+        return of.limits.id_chars
 
     @cached_property
     def id_pattern(self) -> re.Pattern[str]:
         """Pattern of a valid call id."""
-        if self.wire is Wire.OPENAI and self.family is ModelFamily.MISTRAL:
+        if self.form.is_chat and self.family is ModelFamily.MISTRAL:
             return _MISTRAL_ID
-        strict = self.wire is Wire.ANTHROPIC or self.family is ModelFamily.ANTHROPIC or self.host == "bedrock"
+        strict = (
+            self.form.limits.has_plain_ids or self.family is ModelFamily.ANTHROPIC or self.host == "bedrock"
+        )
         return _LETTERS if strict else _ANYTHING
 
     def takes_id(self, call_id: str) -> bool:
         """Tell whether a call may have the id."""
+        if SIGNED_ID in call_id and self.family is not ModelFamily.GOOGLE:
+            return False
         return len(call_id) <= self.id_length and self.id_pattern.fullmatch(call_id) is not None
 
     def made(self, model: str | None) -> bool:
         """Tell whether a model's signatures may go to the target; an unknown model's may."""
         return model is None or maker_of(model) == self.maker
 
+    def reads_compaction(self, wire: Wire, model: str | None) -> bool:
+        """Tell whether a stored compaction may go to the target; one of an unknown model is its format's."""
+        maker = maker_of(model) if model else format_of(wire).compaction_maker
+        return wire is self.wire and maker == self.maker
+
     def _named(self, pattern: str) -> bool:
         return re.search(pattern, self.model.lower()) is not None
 
 
+SIGNED_ID = "__thought__"
+"""Sign before a thought signature that a gateway keeps in the id of a call."""
+
+_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
 _WITHOUT_MARKS = frozenset(
     {ModelFamily.OPENAI, ModelFamily.MISTRAL, ModelFamily.DEEPSEEK, ModelFamily.XAI, ModelFamily.META}
 )
@@ -159,10 +194,17 @@ _OWN_PARTS = (
     ("reference", r"istral|pixtral"),
     ("thinking", r"istral"),
     ("video_url", r"qwen|qvq|glm|kimi|gemini|nova|seed|doubao|minicpm|internvl"),
+    ("audio_url", r"qwen|omni|ultravox|gemini|minicpm"),
+    ("file_url", r"glm"),
+    ("document", r"claude|anthropic"),
     ("video", r"qwen|qvq"),
+    ("audio", r"qwen"),
     ("image", r"qwen|qvq"),
 )
 """Chat parts accepted by a few providers beside OpenAI's parts."""
+
+OWN_PARTS = frozenset(kind for kind, _ in _OWN_PARTS) | {"redacted_thinking"}
+"""Kinds of chat parts of a few providers."""
 
 
 @lru_cache(maxsize=1_024)
@@ -195,14 +237,14 @@ def _limits(family: ModelFamily, host: str, name: str) -> RequestLimits:
     if re.search(_NO_IMAGES, name):
         return RequestLimits(images=0)
     if host == "groq":
-        return RequestLimits(images=5, request_bytes=20 * MB)
+        return RequestLimits(images=5, request_bytes=20 * MB, types=_USUAL_TYPES)
     if family is ModelFamily.ANTHROPIC:
         return _claude(host, name)
     limits = _LIMITS.get(family, RequestLimits())
     if host == "azure" and family is ModelFamily.OPENAI:
-        return RequestLimits(images=50, request_bytes=limits.request_bytes)
+        return replace(limits, images=50)
     if host == "bedrock":
-        return RequestLimits(limits.images, request_bytes=20 * MB)
+        return RequestLimits(limits.images, request_bytes=20 * MB, types=_USUAL_TYPES)
     return limits
 
 
@@ -211,17 +253,20 @@ def _claude(host: str, name: str) -> RequestLimits:
     images = 20 if host == "bedrock" else 600 if is_wide else 100
     size = {"bedrock": 20, "vertex_ai": 30, "vertex": 30}.get(host, 32) * MB
     chars = 5 * 1_024 * 1_024
-    return RequestLimits(images, many=20, many_side=2_000, side=8_000, image_chars=chars, request_bytes=size)
+    return RequestLimits(images, 20, 2_000, 8_000, chars, request_bytes=size, types=_USUAL_TYPES)
 
 
 _NO_IMAGES = r"deepseek(?!.*(?:vl|ocr))|gpt-3\.5|\bo1-mini|\bo3-mini"
 """Models for text only."""
 
+_USUAL_TYPES = frozenset({"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"})
+_GOOGLES_TYPES = _USUAL_TYPES - {"image/gif"} | {"image/heic", "image/heif"}
+
 _LIMITS = {
-    ModelFamily.OPENAI: RequestLimits(images=500, request_bytes=50 * MB),
-    ModelFamily.GOOGLE: RequestLimits(images=3_600, request_bytes=20 * MB),
-    ModelFamily.MISTRAL: RequestLimits(images=8, image_chars=14 * MB),
-    ModelFamily.AMAZON: RequestLimits(request_bytes=25 * MB),
+    ModelFamily.OPENAI: RequestLimits(images=500, request_bytes=50 * MB, types=_USUAL_TYPES),
+    ModelFamily.GOOGLE: RequestLimits(images=3_600, request_bytes=20 * MB, types=_GOOGLES_TYPES),
+    ModelFamily.MISTRAL: RequestLimits(images=8, image_chars=14 * MB, types=_USUAL_TYPES),
+    ModelFamily.AMAZON: RequestLimits(request_bytes=25 * MB, types=_USUAL_TYPES),
     ModelFamily.QWEN: RequestLimits(image_chars=10 * MB),
-    ModelFamily.XAI: RequestLimits(image_chars=27 * MB),
+    ModelFamily.XAI: RequestLimits(image_chars=27 * MB, types=_USUAL_TYPES - {"image/gif", "image/webp"}),
 }

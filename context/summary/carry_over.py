@@ -6,7 +6,14 @@ from enum import StrEnum
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.evidence import is_unproven
-from context.summary.protected_lines import OPEN_CALL, Page, ProtectedUnit, by_weight, read_units, write_units
+from context.summary.protected_lines import (
+    OPEN_CALL,
+    DraftLines,
+    ProtectedUnit,
+    by_weight,
+    read_units,
+    write_units,
+)
 from context.summary.sections import PROTECTED, Section, read_lines
 from context.summary.similarity import gist, is_about
 from context.text.marker_words import is_question, says_it_ended, says_it_failed
@@ -95,9 +102,9 @@ def carry_protected(
     units = list(read_units(read_lines(previous), sections))
     if not units:
         return CarriedNotes(draft)
-    page = Page.of(draft)
+    page = DraftLines.of(draft)
     evidence = _Evidence(page, lines)
-    room = _Room(page, units, budget_tokens, count)
+    room = _PointRoom(page, units, budget_tokens, count)
     restored: list[ProtectedUnit] = []
     released: list[Release] = []
     for unit in by_weight(units, previous):
@@ -113,7 +120,7 @@ def carry_protected(
     return CarriedNotes(page.arranged(units, restored, language), back, tuple(released))
 
 
-class _Room:
+class _PointRoom:
     """Tokens left for restored lines.
 
     Lines already in the draft word for word count as restored, so a second run finds no more room than the
@@ -121,7 +128,11 @@ class _Room:
     """
 
     def __init__(
-        self, page: Page, units: Sequence[ProtectedUnit], budget_tokens: int, count: Callable[[str], int]
+        self,
+        page: DraftLines,
+        units: Sequence[ProtectedUnit],
+        budget_tokens: int,
+        count: Callable[[str], int],
     ) -> None:
         self._count = count
         known = {unit.mark for unit in units}
@@ -154,7 +165,7 @@ class _Room:
 class _Evidence:
     """Evidence for the end of a line."""
 
-    def __init__(self, page: Page, lines: Sequence[RenderedLine]) -> None:
+    def __init__(self, page: DraftLines, lines: Sequence[RenderedLine]) -> None:
         self.done = [item for item in page.items(Section.DONE) if not is_unproven(item)]
         words = [line for line in lines if line.kind is LineKind.TEXT]
         users = [s for line in words if line.role is Role.USER for s in split_sentences(line.text)]

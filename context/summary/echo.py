@@ -12,6 +12,7 @@ from context.text.identifiers import normal
 _LEADING = re.compile(r"[\s\-*•·#>]++|\(")
 _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
 _TRAILING = f"{_BLANKS}.;:()[]*_"
+_BULLETED = re.compile(r"\s*[-*•·]\s+\w")
 _LEAST_CHARS = 12
 _PART_WORDS = 6
 """Number of words in a row shared with the prompt that mark a copy."""
@@ -58,7 +59,8 @@ def drop_echo(draft: str) -> tuple[str, int]:
     dropped = 0
     for line in read_lines(draft):
         key = (str(line.section), normal(line.item))
-        is_again = bool(line.item) and len(line.item) >= _LEAST_CHARS and key in seen
+        is_point = len(line.item) >= _LEAST_CHARS or _BULLETED.match(line.text) is not None
+        is_again = bool(line.item) and is_point and key in seen
         if not line.is_heading and line.text.strip() and (is_again or is_echo(line.text)):
             dropped += 1
             continue

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from context.languages import by_language
 from context.summary.sections import Section, SummaryLine, read_lines
 
 _CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)(?:\s?·[^\[\]\n]{1,30})?\s*\]")
@@ -13,25 +14,7 @@ _QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|\w\[\d+\]")
 _RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 
-_MARKS = {
-    "en": "unverified",
-    "de": "nicht belegt",
-    "fr": "non vérifié",
-    "es": "sin verificar",
-    "pt": "não verificado",
-    "it": "non verificato",
-    "nl": "niet geverifieerd",
-    "pl": "niepotwierdzone",
-    "tr": "doğrulanmadı",
-    "ru": "не подтверждено",
-    "uk": "не підтверджено",
-    "zh": "未经证实",
-    "ja": "未確認",
-    "ko": "미확인",
-    "ar": "غير مؤكد",
-    "he": "לא אומת",
-    "hi": "असत्यापित",
-}
+_MARKS = by_language(lambda one: one.unproven)
 MARKED = re.compile(r"\((?:" + "|".join(map(re.escape, _MARKS.values())) + r")\)\W*\Z")
 """Pattern of the mark at the end of an unproven claim."""
 

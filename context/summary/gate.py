@@ -151,7 +151,7 @@ _FEW_NAMES = 3
 """Number of names below which nobody can tell whether names said in passing matter."""
 
 _MOST_TOLD = 12
-_HARD = frozenset({Doubt.NAME, Doubt.FIGURE, Doubt.OPPOSITE, Doubt.UNDONE, Doubt.SAYING})
+_HARD = frozenset({Doubt.NAME, Doubt.FIGURE, Doubt.OPPOSITE, Doubt.UNDONE, Doubt.SAYING, Doubt.STRANGE})
 _FEW_POINTS = 2
 
 

@@ -4,12 +4,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import islice
 
+from context.conversation.transcript import RenderedLine
 from context.summary.proof import is_undone
 from context.summary.sections import Section, SummaryLine, read_lines
-from context.summary.similarity import NEGATION, gist
+from context.summary.similarity import ALWAYS, NEGATION, gist
 from context.summary.source import (
+    EDGES,
     Doubt,
     ParsedPoint,
     Source,
@@ -21,7 +24,7 @@ from context.summary.source import (
     support_of,
 )
 from context.summary.strange_words import has_unknown_noun, is_exact_name, unknown_figures, unknown_names
-from context.text.figures import SMALL, known_numbers, read_figures
+from context.text.figures import SMALL, Figures, known_numbers, read_figures
 from context.text.identifiers import extract_identifiers, kept_identifiers, normal
 from context.text.language import UNKNOWN, detect_language, same_language
 from context.text.sentences import split_sentences
@@ -32,28 +35,74 @@ _FEW_WORDS = 3
 _MOST_SENTENCES = 200
 _DENIED_WORDS = 5
 _OUTCOME = re.compile(r"\s->\s(?:ok|error|\?)")
+_JOINS = re.compile(r"\s(?:->|…|/)\s")
+"""Marks between statements of several places in one point."""
 
 
 def find_changes(said: ParsedPoint) -> set[Doubt]:
-    """Find the changes of a point against the sentence repeated by the point: a "not" or a figure."""
+    """Find a "not" or a figure that differs from the sentence repeated by a point or a part of it."""
+    sentences = [sentence for piece in _JOINS.split(said.plain) for sentence in split_sentences(piece)]
+    parts = [said.part(sentence) for sentence in sentences if not _stands(sentence, said.source)]
+    return _changes(said).union(*map(_changes, parts if len(sentences) > 1 else []))
+
+
+def _stands(sentence: str, source: Source) -> bool:
+    """Tell whether a sentence stands in the source as written."""
+    plain = fold_marks(sentence).strip(EDGES)
+    return plain in source.haystack or plain in source.flat
+
+
+def _changes(said: ParsedPoint) -> set[Doubt]:
     words = frozenset(term for term in said.terms if not any(map(str.isdigit, term)))
     if len(words) < _FEW_WORDS or said.line.section is Section.IDENTIFIERS:
         return set()
-    lines = support_of(said)
-    sentences = [found for line in lines for found in _sentences(line.text)]
-    near = [sentence for sentence, _ in sentences]
-    scored = [(len(words & terms) / len(words), sentence) for sentence, terms in sentences]
+    around = _Around(support_of(said))
+    scored = [(len(words & terms) / len(words), sentence) for sentence, terms in around.sentences]
     best = max((share for share, _ in scored), default=0.0)
     if best < _NEAR:
         return set()
-    whole = "\n".join(line.text for line in lines)
-    equals = [sentence for share, sentence in scored if share == best]
-    found = [_changed_figures(said.plain, sentence, whole) for sentence in equals]
-    if best >= _SAME and not _OUTCOME.search(said.plain):
-        signs = [_changed_sign(said, words, sentence, near) for sentence in equals]
-        found = [one | other for one, other in zip(found, signs, strict=True)]
-    doubts = set.intersection(*found)
-    return doubts | ({Doubt.NAME} if has_unknown_noun(said) else set())
+    has_sign = best >= _SAME and not _OUTCOME.search(said.plain)
+    doubts: set[Doubt] | None = None
+    for sentence in dict.fromkeys(sentence for share, sentence in scored if share == best):
+        own = _changed_figures(said.plain, sentence, around) | _turned_round(said.plain, sentence)
+        own |= _changed_sign(said, words, sentence, around) if has_sign else set()
+        doubts = own if doubts is None else doubts & own
+        if not doubts:
+            break
+    return (doubts or set()) | ({Doubt.NAME} if has_unknown_noun(said) else set())
+
+
+@dataclass(frozen=True)
+class _Around:
+    """The lines that support a point, read once for all their sentences."""
+
+    lines: Sequence[RenderedLine]
+
+    @cached_property
+    def sentences(self) -> list[tuple[str, frozenset[str]]]:
+        """The sentences with their terms."""
+        return [found for line in self.lines for found in _sentences(line.text)]
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The dates and times of the lines."""
+        return read_figures("\n".join(line.text for line in self.lines))
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """All possible values of the lines' numbers."""
+        return known_numbers("\n".join(line.text for line in self.lines))
+
+    @cached_property
+    def negates(self) -> bool:
+        """True if any sentence has a "not"."""
+        return any(gist(_denials(sentence)).negates for sentence, _ in self.sentences)
+
+    @cached_property
+    def undenied(self) -> frozenset[str]:
+        """The words that stand close after no "not"."""
+        text = "\n".join(_denials(sentence) for sentence, _ in self.sentences)
+        return frozenset(_plain_terms(text)) - _denied_around(text)
 
 
 @lru_cache(maxsize=2_048)
@@ -63,30 +112,48 @@ def _sentences(text: str) -> tuple[tuple[str, frozenset[str]], ...]:
     )
 
 
-def _changed_figures(plain: str, sentence: str, whole: str) -> set[Doubt]:
-    own, theirs, around = read_figures(plain), read_figures(sentence), read_figures(whole)
-    known = known_numbers(whole)
-    strange = any(not known & set(values) for values in own.numbers)
+def _changed_figures(plain: str, sentence: str, around: _Around) -> set[Doubt]:
+    own, theirs = read_figures(plain), read_figures(sentence)
+    strange = any(not around.numbers & set(values) for values in own.numbers)
     is_other = strange and bool(theirs.numbers - own.numbers)
-    is_other |= bool(own.days and theirs.days) and any(not date & around.days for date in own.dates)
-    is_other |= bool(own.times and theirs.times) and not own.times & around.times
+    is_other |= bool(own.days and theirs.days) and any(not date & around.figures.days for date in own.dates)
+    is_other |= bool(own.times and theirs.times) and not own.times & around.figures.times
     return {Doubt.FIGURE} if is_other else set()
 
 
-def _changed_sign(said: ParsedPoint, words: frozenset[str], sentence: str, near: Sequence[str]) -> set[Doubt]:
-    """Find a "not" lost or added; a point with only a part of a sentence may leave the "not" out."""
+def _turned_round(plain: str, sentence: str) -> set[Doubt]:
+    """Find a "never" that became an "always", whatever the other words."""
+    own, theirs = gist(plain), gist(sentence)
+    demands = ALWAYS.search(own.plain) is not None and ALWAYS.search(theirs.plain) is None
+    return {Doubt.OPPOSITE} if demands and theirs.negates and not own.negates else set()
+
+
+def _changed_sign(said: ParsedPoint, words: frozenset[str], sentence: str, around: _Around) -> set[Doubt]:
+    """Find a "not" lost or added; a point with only a part of a sentence may leave the "not" out.
+
+    A "no" that is the value of a field denies nothing of the fields beside it.
+    """
+    plain, sentence = _denials(said.plain), _denials(sentence)
     theirs = [term for term in _plain_terms(sentence) if term]
     is_whole = len(words & frozenset(theirs)) >= _NEAR * len(theirs)
-    denied, around = _denied(sentence), "\n".join(near)
-    if is_whole and denied & frozenset(_plain_terms(said.plain)) - _denied_around(said.plain):
+    denied = _denied(sentence)
+    if is_whole and denied & frozenset(_plain_terms(plain)) - _denied_around(plain):
         return {Doubt.OPPOSITE}
-    if _denied(said.plain) & frozenset(_plain_terms(around)) - _denied_around(around):
+    if _denied(plain) & around.undenied:
         return {Doubt.OPPOSITE}
-    if denied or _denied(said.plain) or not is_whole:
+    if denied or _denied(plain) or not is_whole:
         return set()
-    is_new = gist(said.plain).negates and not any(gist(other).negates for other in near)
-    is_gone = gist(sentence).negates and not gist(said.plain).negates
+    is_new = gist(plain).negates and not around.negates
+    is_gone = gist(sentence).negates and not gist(plain).negates
     return {Doubt.OPPOSITE} if is_new or is_gone else set()
+
+
+_VALUE = re.compile(r"""(?<=[:=])\s*["']?\w{1,6}["']?(?=\s*(?:[,;}\])]|\Z))""")
+"""A single short word after a colon or a sign of equality, up to the next field: `"insurance": "no"`."""
+
+
+def _denials(text: str) -> str:
+    return _VALUE.sub("", text)
 
 
 def _plain_terms(text: str) -> list[str]:
@@ -94,8 +161,10 @@ def _plain_terms(text: str) -> list[str]:
 
 
 def _denied(text: str) -> frozenset[str]:
-    """List the first word of weight after each "not"."""
-    return frozenset(term for after in _after_negations(text) for term in _plain_terms(after)[:1])
+    """List the first word of weight after each "not": a word of weight in the whole text."""
+    weighty = frozenset(_plain_terms(text))
+    after = ([term for term in _plain_terms(words) if term in weighty] for words in _after_negations(text))
+    return frozenset(term for terms in after for term in terms[:1])
 
 
 def _denied_around(text: str) -> frozenset[str]:
@@ -110,14 +179,19 @@ def _after_negations(text: str) -> Iterator[str]:
 
 
 _CUTS = re.compile(r"\s?(?:…|\.\.\.)\s?|\s->\s(?:ok|error|\?):?\s?|\s->\s\?|\sx\d{1,4}(?=\s)|\A> ")
-_EDGES = " .,;:!?()[]{}\"'`*_“”«»「」『』„>…。，、！？；：-–—"
-_SENTENCE_END = re.compile(r"[.!?。！？¦;](?=\s|\Z)|[。！？¦]")
-_LEAST_TERMS, _FEW_TERMS = 4, 2
+_SENTENCE_END = re.compile(r"[.!?。！？¦;](?=\s|\Z)|[。！？¦]|['\"][,)}\]]+(?=\s|\Z)")
+"""End of a sentence, or of a quoted value of data."""
+
+_LEAST_TERMS, _FEW_TERMS, _MANY_TERMS = 4, 2, 6
 _SAID_SHARE, _CITED_SHARE, _ANY_SHARE = 0.25, 0.15, 0.01
 _UNSUPPORTED = 0.3
 _SHARED_AT_LEAST = 0.35
 _LEAD_CHARS, _LEAD_WORDS = 60, 6
 _MOST_PLACES = 8
+_WRITTEN = re.compile(r"[\w$€£¥₽₹%]+")
+_BETWEEN = r"[^\w$€£¥₽₹%]+"
+_FEW_JOINED, _MOST_JOINED = 4, 120
+"""Words of a piece looked for without the marks between them."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +261,7 @@ def points_of(draft: str) -> Iterator[SummaryLine]:
 
 
 def _ground(said: ParsedPoint) -> DraftPoint:
-    if not said.plain.strip(_EDGES):
+    if not said.plain.strip(EDGES):
         return DraftPoint(said.line)
     verbatim = _verbatim(said)
     if verbatim is not None:
@@ -195,8 +269,8 @@ def _ground(said: ParsedPoint) -> DraftPoint:
     unknown = [*unknown_figures(said.plain, said.source), *unknown_names(said.plain, said.source)]
     doubts = {Doubt.FIGURE if any(map(str.isdigit, name)) else Doubt.NAME for name in unknown}
     doubts |= find_changes(said)
-    if said.line.section is not None and _is_foreign_words(said):
-        doubts.add(Doubt.WORDS)
+    if said.line.section is not None:
+        doubts |= _foreign_words(said)
     if _cites_another(said):
         doubts.add(Doubt.SAYING if said.label else Doubt.CITATION)
     if said.line.section in {Section.DONE, None} and is_undone(said):
@@ -206,40 +280,49 @@ def _ground(said: ParsedPoint) -> DraftPoint:
 
 def _verbatim(said: ParsedPoint) -> set[Doubt] | None:
     """Find each piece in the source; None if a piece is missing, a doubt if a "not" was lost."""
-    pieces = [fold_marks(piece).strip(_EDGES) for piece in _CUTS.split(said.plain)]
+    pieces = [fold_marks(piece).strip(EDGES) for piece in _CUTS.split(said.plain)]
     pieces = [piece for piece in pieces if piece]
     doubts: set[Doubt] = set()
     for piece in pieces:
-        where = next((text for text in (said.source.haystack, said.source.flat) if piece in text), None)
-        if where is None:
+        where, places = _find(piece, said.source)
+        if not places:
             return None
-        if not _keeps_its_sign(piece, where):
+        if not any(_keeps_its_sign(where[max(at - _LEAD_CHARS - 20, 0) : at]) for at in places):
             doubts.add(Doubt.OPPOSITE)
     return doubts
 
 
-def _keeps_its_sign(piece: str, text: str) -> bool:
-    """Tell whether a piece stands anywhere without a "not" of its sentence before it."""
-    at = text.find(piece)
-    for _ in range(_MOST_PLACES):
-        if at < 0:
-            return False
-        before = text[max(at - _LEAD_CHARS - 20, 0) : at]
-        ends = [found.end() for found in _SENTENCE_END.finditer(before)]
-        lead = before[ends[-1] :] if ends else before
-        words = lead.split()
-        if not (len(words) <= _LEAD_WORDS and len(lead) < _LEAD_CHARS and gist(lead).negates):
-            return True
-        at = text.find(piece, at + 1)
-    return True
+def _find(piece: str, source: Source) -> tuple[str, list[int]]:
+    """Find the places of a piece: as written, or word by word, because a point joins the rows of a list."""
+    for text in (source.haystack, source.flat):
+        places = [found.start() for found in islice(re.finditer(re.escape(piece), text), _MOST_PLACES)]
+        if places:
+            return text, places
+    if piece in source.statements:
+        return piece, [0]
+    words = _WRITTEN.findall(piece)
+    if not _FEW_JOINED <= len(words) <= _MOST_JOINED:
+        return source.haystack, []
+    rows = re.finditer(_BETWEEN.join(map(re.escape, words)), source.haystack)
+    return source.haystack, [found.start() for found in islice(rows, _MOST_PLACES)]
 
 
-def _is_foreign_words(said: ParsedPoint) -> bool:
+def _keeps_its_sign(before: str) -> bool:
+    """Tell whether a piece stands without a "not" of its sentence before it."""
+    ends = [found.end() for found in _SENTENCE_END.finditer(before)]
+    lead = _denials(before[ends[-1] :] if ends else before)
+    return not (len(lead.split()) <= _LEAD_WORDS and len(lead) < _LEAD_CHARS and gist(lead).negates)
+
+
+def _foreign_words(said: ParsedPoint) -> set[Doubt]:
+    """Find a point with few words of the source, or, of many words, with none at all."""
     terms = {term for term in said.terms if not term.isdigit()}
     if len(terms) < _LEAST_TERMS or not speaks_source(said):
-        return False
+        return set()
     known = [term for term in terms if term in said.source.terms or starts_alike(term, said.source)]
-    return len(known) < _UNSUPPORTED * len(terms)
+    if not known and len(terms) >= _MANY_TERMS and detect_language(said.plain) in said.source.languages:
+        return {Doubt.WORDS, Doubt.STRANGE}
+    return {Doubt.WORDS} if len(known) < _UNSUPPORTED * len(terms) else set()
 
 
 def _cites_another(said: ParsedPoint) -> bool:

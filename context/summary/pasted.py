@@ -5,17 +5,23 @@ import re
 from collections.abc import Iterable, Iterator
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.text.language import UNKNOWN, main_language
+from context.summary.foreign import split_foreign
+from context.text.language import UNKNOWN, detect_language, guess_language, main_language
 from context.types import Role
 
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 _MARKUP = re.compile(r"[{}<>\\\\=;|$#()\[\]]|\w_\w|::|->|\w\.\w+\(")
 _MARKUP_SHARE = 0.08
+_INDENTED = re.compile(r"(?:\s{2}|\t)\s*(?![-*•·\d\s])")
+"""A row of the block above, unless an item of a list."""
+
 _FEW_MARKS = 3
 _LOG = re.compile(
-    r"\s*(?:at \S+[.(]|File \"|Traceback \(|\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL)\b[\]: ]|[+-]{3} \S|@@ |"
-    r"\$ \w|>>> |#include\b|import [\w.{]+|from [\w.]+ import\b|(?:def|class|func|function|const|let|var|public|private|static)\b .*[:({=;]"
-    r"|(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)\b: |Caused by: |\.{3} \d+ more)"
+    r"\s*(?:at [\w$.<>\[\] ]+[.(]\S|File \"|Traceback \(|\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:INFO|WARN(?:ING)?|DEBUG|TRACE|FATAL)\b[\]: ]|\[?ERROR(?:\]|:| {2}| \[)|[+-]{3} \S|@@ |"
+    r"\$ [A-Za-z./]|>>> |#include\b|import (?:[\w.]+|\{.*|.* from ['\"].*);?\s*\Z|from [\w.]+ import\b|(?:def|class|func|function) \w+\s*[({:<]|(?:const|let|var) \w+\s*[:=]|"
+    r"(?:public|private|static)\b .*[({;]\s*\Z|(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)\b: |Caused by: |\.{3} \d+ more"
+    r"|Exception in thread |goroutine \d+ \[|panic: |thread '[^']*' panicked|npm ERR!|#\d+ +(?:0x|[/\w.\\]+[(:])|stack backtrace:|Stack trace:|System\.\w+Exception\b"
+    r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d \S|\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]? +(?:\[|[A-Z]{4,})|[\w.$:*/<>-]+\([^()]*\);?\s*\Z)"
 )
 
 
@@ -38,9 +44,10 @@ def prose_rows(text: str) -> Iterator[str]:
         text: A message.
 
     Yields:
-        Each line outside fences that does not look like code, a log or a trace.
+        Each line outside fences that does not look like code, a log or a trace, nor stands indented below such
+        a line.
     """
-    fence = ""
+    fence, below_paste = "", False
     for row in text.split("\n"):
         mark = _FENCE.match(row)
         if fence:
@@ -49,8 +56,32 @@ def prose_rows(text: str) -> Iterator[str]:
             continue
         if mark:
             fence = mark[1]
-        elif not is_pasted(row):
+            continue
+        if not is_pasted(row) and not (below_paste and _INDENTED.match(row)):
             yield row
+            below_paste = below_paste and not row.strip()
+        else:
+            below_paste = True
+
+
+def drop_traces(text: str) -> str:
+    """Drop the rows of traces and logs from a speaker's words; code and data stay.
+
+    Args:
+        text: A message.
+
+    Returns:
+        The text without such rows and without the rows indented below.
+    """
+    kept: list[str] = []
+    below_trace = False
+    for row in text.split("\n"):
+        if _LOG.match(row) or (below_trace and _INDENTED.match(row)):
+            below_trace = True
+        else:
+            kept.append(row)
+            below_trace = below_trace and not row.strip()
+    return "\n".join(kept)
 
 
 def is_pasted(row: str) -> bool:
@@ -59,23 +90,33 @@ def is_pasted(row: str) -> bool:
     return _LOG.match(row) is not None or (marks >= _FEW_MARKS and marks > _MARKUP_SHARE * len(row))
 
 
-_TELLING_CHARS = 600
-"""Characters read of one message: the beginning shows the language, and a long paste weighs like a prompt."""
+_ROW_CHARS = 300
+"""A longer row is more often a paste; nobody's own words beside a shorter row."""
+_VOTE_CHARS = 200
+"""Characters of a message that count: a long message weighs like a few sentences."""
 
 
 def users_language(lines: Iterable[RenderedLine]) -> str:
-    """Name the language of the users, or of all speakers if the users' language is unknown.
+    """Name the language of the users, or of all speakers if the users say nothing in any language.
 
     Args:
         lines: A transcript.
 
     Returns:
-        An ISO 639-1 code, or "und"; code, logs and text beyond the beginning of a message do not count.
+        An ISO 639-1 code, or "und". Code, logs and a long paste do not count; of the rows of a message the
+        first and the last, around anything pasted, are the writer's own.
     """
     spoken = [line for line in lines if line.kind is LineKind.TEXT]
-    users = [drop_code(line.text)[:_TELLING_CHARS] for line in spoken if line.role is Role.USER]
-    short = " ".join(text for text in users if len(text) < _TELLING_CHARS)
-    language = main_language(users)
-    if language == UNKNOWN:
-        language = main_language([short])
-    return main_language(line.text for line in spoken) if language == UNKNOWN else language
+    own = [words for line in spoken if line.role is Role.USER and (words := _own_words(line.text))]
+    together = "\n".join(own)
+    for language in (main_language(own), detect_language(together), guess_language(together)):
+        if language != UNKNOWN:
+            return language
+    return main_language(line.text for line in spoken)
+
+
+def _own_words(text: str) -> str:
+    own, _ = split_foreign(text)
+    rows = [row for row in prose_rows(own if own.strip() else text) if any(map(str.isalpha, row))]
+    short = [row for row in rows if len(row) <= _ROW_CHARS] or rows[:1]
+    return "\n".join(dict.fromkeys([*short[:1], *short[-1:]]))[:_VOTE_CHARS]

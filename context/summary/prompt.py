@@ -11,7 +11,7 @@ from context.conversation.transcript import (
 )
 from context.summary.sections import Section, section_titles
 from context.text.clip import one_line
-from context.text.language import language_name
+from context.text.language import NAMED_LANGUAGES, UNKNOWN, language_name
 from context.text.tags import escape_tags
 from context.types import JsonObject
 
@@ -155,6 +155,8 @@ def prompt_lines() -> list[str]:
     """
     filled = _SHOWN_PREVIOUS + _KEEPER + _RIDING_KEEPER + _INSTRUCTIONS
     rules = [line for line in filled.split("\n") if "{headings}" not in line and "{hints}" not in line]
+    languages = [_language_rule(code) for code in (*NAMED_LANGUAGES, UNKNOWN)]
+    rules += [line.format(language=told) for line in rules if "{language}" in line for told in languages]
     tasks = [_FIRST_TASK, _UPDATE_TASK, _AGGRESSIVE_RULE]
     lines = [*rules, *tasks, *_HINTS.values()]
     return [part for line in lines for part in (line, *line.split(". "), *line.split("; ")) if part.strip()]

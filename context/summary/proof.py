@@ -18,7 +18,7 @@ _SPACED = (
     "(?:a|ont|est|été|sont) (?:été )?(?:modifié|changé|réservé|annulé|remboursé|envoyé|supprimé|créé|ajouté|installé|corrigé|terminé|payé|commandé|déplacé)(?:e|s|es)?|"
     "(?:modificad|cambiad|actualizad|reservad|cancelad|reembolsad|enviad|eliminad|cread|añadid|instalad|corregid|terminad|completad|pagad|movid)[oa]s?|"
     "(?:alterad|modificad|atualizad|reservad|cancelad|reembolsad|enviad|excluíd|criad|adicionad|instalad|corrigid|concluíd|pag|movid)[oa]s?|"
-    "(?:modificat|cambiat|aggiornat|prenotat|cancellat|annullat|rimborsat|inviat|eliminat|creat|aggiunt|installat|corrett|completat|pagat|spostat)[oaie]|"
+    "(?:modificat|cambiat|aggiornat|prenotat|cancellat|annullat|rimborsat|inviat|eliminat|aggiunt|installat|corrett|completat|pagat|spostat)[oaie]|creat[oai]|state create|"
     "gewijzigd|bijgewerkt|geboekt|geannuleerd|terugbetaald|verzonden|verstuurd|verwijderd|aangemaakt|toegevoegd|opgelost|voltooid|betaald|verplaatst|"
     "(?:zmienion|zarezerwowan|anulowan|wysłan|usunięt|utworzon|dodan|naprawion|zakończon|opłacon|przeniesion)[oyae]|"
     "değiştirildi|güncellendi|rezerve edildi|iptal edildi|iade edildi|gönderildi|silindi|oluşturuldu|eklendi|düzeltildi|tamamlandı|ödendi|taşındı|"

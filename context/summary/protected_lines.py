@@ -89,13 +89,13 @@ def _doubt(item: str) -> int:
 
 
 @dataclass(frozen=True)
-class Page:
+class DraftLines:
     """A draft, line by line."""
 
     lines: tuple[SummaryLine, ...]
 
     @classmethod
-    def of(cls, draft: str) -> "Page":
+    def of(cls, draft: str) -> "DraftLines":
         """Read a draft, and drop repetitions within a protected section."""
         seen: set[tuple[Section, str]] = set()
         lines = []

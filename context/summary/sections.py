@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
+from context.languages import by_language
+
 
 class Section(StrEnum):
     """Sections, in the order of a summary."""
@@ -41,25 +43,7 @@ class SummaryLine:
 PROTECTED = (Section.CONSTRAINTS, Section.OPEN, Section.IDENTIFIERS)
 """Sections that a next summary must not lose."""
 
-_TITLES = {
-    "en": "Objective|Constraints in force|Decisions and reasons|Work done|Open work|Artifacts and exact identifiers|People and who said what",
-    "de": "Ziel|Geltende Vorgaben|Entscheidungen und Gründe|Erledigte Arbeit|Offene Arbeit|Artefakte und genaue Bezeichner|Personen und wer was gesagt hat",
-    "fr": "Objectif|Contraintes en vigueur|Décisions et raisons|Travail accompli|Travail restant|Artefacts et identifiants exacts|Personnes et qui a dit quoi",
-    "es": "Objetivo|Restricciones vigentes|Decisiones y motivos|Trabajo hecho|Trabajo pendiente|Artefactos e identificadores exactos|Personas y quién dijo qué",
-    "pt": "Objetivo|Restrições em vigor|Decisões e motivos|Trabalho feito|Trabalho em aberto|Artefatos e identificadores exatos|Pessoas e quem disse o quê",
-    "it": "Obiettivo|Vincoli in vigore|Decisioni e motivi|Lavoro svolto|Lavoro da fare|Artefatti e identificatori esatti|Persone e chi ha detto cosa",
-    "nl": "Doel|Geldende voorwaarden|Besluiten en redenen|Gedaan werk|Openstaand werk|Artefacten en exacte aanduidingen|Personen en wie wat zei",
-    "pl": "Cel|Obowiązujące ograniczenia|Decyzje i powody|Wykonana praca|Otwarte zadania|Artefakty i dokładne identyfikatory|Osoby i kto co powiedział",
-    "tr": "Amaç|Geçerli kısıtlar|Kararlar ve gerekçeler|Yapılan işler|Açık işler|Dosyalar ve kesin tanımlayıcılar|Kişiler ve kim ne dedi",
-    "ru": "Цель|Действующие ограничения|Решения и причины|Сделано|Осталось сделать|Артефакты и точные идентификаторы|Люди и кто что сказал",
-    "uk": "Мета|Чинні обмеження|Рішення та причини|Зроблено|Залишилося зробити|Артефакти та точні ідентифікатори|Люди та хто що сказав",
-    "zh": "目标|现行约束|决定与理由|已完成的工作|未完成的工作|产物与确切标识符|人物与各自所言",
-    "ja": "目的|有効な制約|決定と理由|完了した作業|残りの作業|成果物と正確な識別子|人物と発言者",
-    "ko": "목표|적용 중인 제약|결정과 이유|완료한 작업|남은 작업|산출물과 정확한 식별자|사람과 발언",
-    "ar": "الهدف|القيود السارية|القرارات وأسبابها|العمل المنجز|العمل المتبقي|المخرجات والمعرّفات الدقيقة|الأشخاص ومن قال ماذا",
-    "he": "מטרה|אילוצים בתוקף|החלטות ונימוקים|עבודה שבוצעה|עבודה פתוחה|תוצרים ומזהים מדויקים|אנשים ומי אמר מה",
-    "hi": "उद्देश्य|लागू शर्तें|निर्णय और कारण|किया गया काम|बाकी काम|फ़ाइलें और सटीक पहचान|लोग और किसने क्या कहा",
-}
+_TITLES = by_language(lambda one: one.section_titles)
 _ALIASES = {
     Section.OBJECTIVE: "goal|goals|objectives|current objective|purpose|task",
     Section.CONSTRAINTS: "constraints|constraints and preferences|rules|requirements|preferences",

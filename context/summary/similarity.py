@@ -22,6 +22,11 @@ NEGATION = re.compile(
     r"不|没|無|无|勿|别|禁止|ない|ません|な(?=[。\s]|\Z)|않|안 |지 마|지 말|금지|없|لا |لم |لن |ليس|ممنوع|בלי|לא |אין |אסור|אל |नहीं|मत |बिना"
 )
 """Words that deny or forbid, in many languages."""
+ALWAYS = re.compile(
+    r"(?<!\w)(?:always|must|immer|stets|muss|toujours|doit|siempre|debe|sempre|deve|altijd|moet|zawsze|musi|daima|her zaman|"
+    r"всегда|должн\w{0,2}|обязательно|завжди|обов'язково)(?!\w)|总是|總是|必须|必須|必ず|항상|반드시|دائما|يجب|תמיד|חייב|हमेशा"
+)
+"""Words that demand, in many languages: a "never" turned round."""
 
 _DIGIT = re.compile(r"\d")
 _MANY_TERMS = 400

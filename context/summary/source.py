@@ -4,12 +4,14 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from context.conversation.transcript import LineKind, RenderedLine
+from context.summary.extractive.statements import read_statements
 from context.summary.sections import SummaryLine, read_lines
+from context.text.clip import plain_breaks
 from context.text.figures import Figures, known_numbers, read_figures
 from context.text.identifiers import normal
 from context.text.language import UNKNOWN, detect_language, language_shares, same_language
@@ -26,6 +28,9 @@ _NUMBER_LABEL = re.compile(r"\A\s*(?:\*\*)?\[[^\[\]\n]{1,40}\](?:\*\*)?\s*")
 _LEFT_OUT = re.compile(r"\s?…\s[(\[]\d+ characters left out[)\]]\s…\s?")
 _LIST_MARK = re.compile(r"\s?¦\s(?:(?:[-*•·>]|\d{1,3}[.)]|#{1,6})\s+)*")
 _BRACKETS = str.maketrans("[]{}", "()()")
+EDGES = " .,;:!?()[]{}\"'`*_“”«»「」『』„>…。，、！？；：-–—"
+"""Marks around a piece that say nothing."""
+
 _MOST_RANGE = 500
 _LEAST_SHARE = 0.1
 _LONG_CHARS = 200
@@ -37,6 +42,7 @@ class Doubt(StrEnum):
     NAME = "name"
     FIGURE = "figure"
     WORDS = "words"
+    STRANGE = "strange"
     OPPOSITE = "opposite"
     CITATION = "citation"
     SAYING = "saying"
@@ -75,12 +81,18 @@ class Source:
             *self.previous.splitlines(),
             *self.known,
         ]
-        return " ¦ ".join(fold_marks(part.replace("\n", " ¦ ")) for part in parts)
+        return " ¦ ".join(fold_marks(plain_breaks(part).replace("\n", " ¦ ")) for part in parts)
 
     @cached_property
     def flat(self) -> str:
         """The haystack with line breaks as blanks, because a point may join the lines of one message."""
         return re.sub(r"\s+", " ", _LIST_MARK.sub(" ", f" ¦ {self.haystack}"))
+
+    @cached_property
+    def statements(self) -> frozenset[str]:
+        """The statements of each line, folded: a row of a list with the heading above."""
+        said = (one for line in self.lines for one in read_statements(plain_breaks(line.text)))
+        return frozenset(fold_marks(one).strip(EDGES) for one in said)
 
     @cached_property
     def terms(self) -> frozenset[str]:
@@ -197,6 +209,10 @@ class ParsedPoint:
             plain = _CITED.sub(" ", item[len(label) :]).strip()
         terms = frozenset(query_terms(plain, limit=400))
         return cls(line, source, cited, plain, label, terms)
+
+    def part(self, plain: str) -> "ParsedPoint":
+        """Make a point of one sentence of this point."""
+        return replace(self, plain=plain, terms=frozenset(query_terms(plain, limit=400)))
 
 
 def cited_seqs(item: str) -> Iterator[int]:

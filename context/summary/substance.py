@@ -14,6 +14,9 @@ LEAST_CHARS = 12
 MOST_ASKED_CHARS = 300
 """However much was covered, no more is asked for."""
 
+LITTLE_CHARS = 240
+"""Characters of different sayings up to which nothing is left to sum up: a summary repeats the sayings."""
+
 _TOKENS_A_CHAR = 100
 _SAID_CHARS_A_CHAR = 4
 _MOST_FILLER_CHARS = 90
@@ -60,11 +63,29 @@ def least_chars(lines: Iterable[RenderedLine], tokens: int) -> int:
         tokens: The tokens replaced by the summary, >= 0.
 
     Returns:
-        Characters, in [12, 312]: one for 100 tokens, and at most one for 4 characters of speech and calls.
-        Tool output demands nothing: much output may be worth a line.
+        Characters, in [0, 312]: 12, one for 100 tokens, and at most one for 4 characters of speech and calls.
+        A saying counts once, however often said, and no more is demanded than was said. Tool output demands
+        nothing: much output may be worth a line.
     """
-    said = sum(_chars(line.text) for line in lines if line.kind is not LineKind.RESULT)
-    return LEAST_CHARS + min(tokens // _TOKENS_A_CHAR, said // _SAID_CHARS_A_CHAR, MOST_ASKED_CHARS)
+    said = _said_chars(line for line in lines if line.kind is not LineKind.RESULT)
+    least = LEAST_CHARS + min(tokens // _TOKENS_A_CHAR, said // _SAID_CHARS_A_CHAR, MOST_ASKED_CHARS)
+    return min(least, said)
+
+
+def says_little(lines: Iterable[RenderedLine]) -> bool:
+    """Tell whether all that was said fits into a few lines, however often it was said: greetings, thanks.
+
+    Args:
+        lines: The transcript covered by a summary.
+
+    Returns:
+        True if the different lines have no more than `LITTLE_CHARS` characters together.
+    """
+    return _said_chars(lines) <= LITTLE_CHARS
+
+
+def _said_chars(lines: Iterable[RenderedLine]) -> int:
+    return sum(map(_chars, {line.text for line in lines}))
 
 
 def is_filler(item: str) -> bool:

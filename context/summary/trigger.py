@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
-from context.conversation.turns import count_eligible, find_safe_boundary, split_turns
+from context.conversation.turns import Turn, count_eligible, snap_to_boundary, split_turns
 from context.tokens import estimate
 from context.tokens.budget import Budget
 from context.types import Message
 
-LEAST_GROWTH = 0.5
+LEAST_GROWTH = 1.0
 """Largest room for growth left by a cut before the next cut is due, as a share of the history kept raw."""
 
 LEAST_KEPT = 0.5
@@ -175,9 +175,8 @@ def plan_cut(
     Returns:
         The cut, or None if no finished turn may go.
     """
-    ready = count_ready(messages, more=load.raw_messages > len(messages))
-    target = _target(messages, load, budget, thresholds)
-    stop = find_safe_boundary(messages[:ready], min(target, ready))
+    ends = [turn.stop for turn in _ready_turns(messages, more=load.raw_messages > len(messages))]
+    stop = snap_to_boundary(ends, _target(messages, load, budget, thresholds))
     if stop == 0:
         return None
     covered = messages[:stop]
@@ -194,11 +193,14 @@ def count_ready(messages: Sequence[Message], *, more: bool) -> int:
     Returns:
         The number of messages ready for a summary, 0 to all.
     """
+    ready = _ready_turns(messages, more=more)
+    return ready[-1].stop if ready else 0
+
+
+def _ready_turns(messages: Sequence[Message], *, more: bool) -> list[Turn]:
     turns = split_turns(messages)
     ready = turns[: count_eligible(turns)]
-    if more and len(ready) == len(turns):
-        ready = ready[:-1]
-    return ready[-1].stop if ready else 0
+    return ready[:-1] if more and len(ready) == len(turns) else ready
 
 
 def _tokens_to_keep(load: Load, budget: Budget, thresholds: Thresholds) -> float:

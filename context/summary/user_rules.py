@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.injection import gives_orders
+from context.summary.addressed import is_order_in_other_language
+from context.summary.foreign import split_foreign
+from context.summary.injection import revokes_orders
 from context.summary.pasted import prose_rows
 from context.summary.sections import read_lines
 from context.summary.similarity import Gist, covers, gist, is_about
 from context.summary.source import cited_seqs
+from context.summary.stories import tells_story
 from context.text.language import detect_language, same_language
 from context.text.marker_words import is_question, is_strong_rule, says_it_ended
 from context.text.sentences import split_sentences
@@ -26,10 +29,10 @@ _MARKUP_SHARE = 0.03
 _LEAST_WORDS = 3
 _ADDRESSED = re.compile(
     r"(?:\A|[,;:.!–—(]\s?|(?<!\w)(?:and|but|so|please|also|then|just|you(?:'ll| will)?|must|und|aber|bitte|et|mais|y|pero|e|ma|en|maar|i|ale|ve|и|но|а|та|але)\s)"
-    r"(?:please\s|bitte\s)?(?:never|always|do not|don't|under no circumstances|on no account|nie(?:mals)?|immer|auf keinen fall|keinesfalls|jamais|ne\s|toujours|nunca|jamás|siempre|sempre|no\s|não\s|non\s|mai|nooit|altijd|nigdy|zawsze|"
+    r"(?:please\s|bitte\s)?(?:never|always|do not|don't|under no circumstances|on no account|nie(?:mals)?|immer|auf keinen fall|keinesfalls|jamais|ne\s|toujours|nunca|jamás|siempre|sempre|no\s|não\s|non\s|mai(?= \w+[aei]re(?!\w))|nooit|altijd|nigdy|zawsze|"
     r"asla|her zaman|никогда|всегда|ни в коем случае|ніколи|завжди)(?=\W|\Z)|"
     r"(?<!\w)(?:you|it|they|this|that|there|no one|nobody|everyone|everything|anything|nothing|\w+s?)\s(?:must|may|shall)\s(?:not|never|always|be|stay|remain|ask|keep|use|have|go|only)(?!\w)|"
-    r"(?<!\w)(?:not allowed|forbidden|is prohibited|are prohibited|(?:is|are) never|(?:is|are) (?:always|only) to|must never|must not|mustn't)(?!\w)|"
+    r"(?<!\w)(?:not allowed|forbidden|is prohibited|are prohibited|(?:is|are) never|(?:is|are) (?:always|only) to|must never|must not|mustn't)(?!\w)|(?:\A\W*|[,;.] |(?<!\w)(?:please|and|so) )(?:ask|check with) (?:me|us) (?:before|first)(?!\w)|"
     r"(?<!\w)(?:darf|dürfen|darfst|dürft)\s(?:\w+\s){0,6}?(?:nicht|nie|niemals|kein\w*|nur)(?!\w)|(?<!\w)(?:muss|müssen|musst)\s(?:\w+\s){0,6}?(?:immer|bleiben|werden)(?!\w)|(?<!\w)(?:verboten|interdit\w*|prohibid[oa]s?|proibid[oa]s?|vietat[oaie]|verboden|zabronion\w+|yasak\w*)(?!\w)|"
     r"(?<!\w)(?:il )?ne (?:faut|doit|doivent|devez|dois) (?:jamais|pas)(?!\w)|(?<!\w)(?:no|não|non) (?:debe|debes|deben|deve|devem|devi|devono|può|pode|puede)\w*(?!\w)|"
     r"(?<!\w)(?:нельзя|запрещено|запрещается|обязательно|не \w+(?:й|йте|ь|ьте)|не можна|заборонено)(?!\w)|"
@@ -93,13 +96,17 @@ def find_rules(lines: Sequence[RenderedLine], *, most: int = MOST_RULES) -> list
 def is_rule(sentence: str) -> bool:
     """Tell whether a sentence is a strong rule addressed to the worker of the task."""
     folded = sentence.casefold().replace("’", "'")
-    if len(sentence) > _RULE_CHARS or not is_strong_rule(sentence) or is_question(sentence):
+    if len(sentence) > _RULE_CHARS or is_question(sentence):
+        return False
+    if not is_strong_rule(sentence) and not is_order_in_other_language(sentence, strictly=True):
         return False
     if len(folded.split()) < _LEAST_WORDS and folded.isascii():
         return False
-    if len(_MARKUP.findall(sentence)) > _MARKUP_SHARE * len(sentence) or gives_orders(sentence):
+    if len(_MARKUP.findall(sentence)) > _MARKUP_SHARE * len(sentence) or revokes_orders(sentence):
         return False
-    return _ADDRESSED.search(folded) is not None and _TOLD.search(folded) is None
+    if _TOLD.search(folded) is not None or tells_story(folded):
+        return False
+    return _ADDRESSED.search(folded) is not None or is_order_in_other_language(sentence)
 
 
 def lost_rules(notes: str, lines: Sequence[RenderedLine], *, most: int = MOST_RULES) -> list[UserRule]:
@@ -122,8 +129,9 @@ def lost_rules(notes: str, lines: Sequence[RenderedLine], *, most: int = MOST_RU
 
 
 def _own_sentences(text: str) -> Iterator[str]:
-    """Split a user's own words; quoted lines and a long paste belong to somebody else."""
-    kept = "\n".join(row for row in prose_rows(text) if not _QUOTE.match(row))
+    """Split a user's own words; quoted lines, mails and a long paste belong to somebody else."""
+    own, _ = split_foreign(text)
+    kept = "\n".join(row for row in prose_rows(own) if not _QUOTE.match(row))
     sentences = split_sentences(kept)
     if len(text) > _PASTED_CHARS:
         sentences = [*sentences[:8], *sentences[-4:]]

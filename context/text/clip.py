@@ -117,7 +117,12 @@ def one_line(text: str, max_chars: int) -> str:
 
 def name_on_one_line(name: str) -> str:
     """Put a name on one line without control characters, so that no name can pass as another's words."""
-    return " ".join("".join(char if char.isprintable() or char in _JOINERS else " " for char in name).split())
+    return " ".join(printable(name).split())
+
+
+def printable(text: str) -> str:
+    """Put a blank for each control character, line breaks included; characters that join letters stay."""
+    return "".join(char if char.isprintable() or char in _JOINERS else " " for char in text)
 
 
 def drop_encoded(text: str) -> str:
@@ -142,3 +147,15 @@ def _encoded_note(run: str) -> str:
 def drop_blank_lines(text: str) -> str:
     """Drop blank lines and trailing whitespace."""
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
+
+
+def plain_breaks(text: str) -> str:
+    """Turn line breaks written as a backslash and an "n" into line breaks, if a text has more of such breaks.
+
+    Args:
+        text: Any text, such as a tool's output with a quoted text inside.
+
+    Returns:
+        The text; unchanged if most line breaks are real.
+    """
+    return text.replace("\\n", "\n") if text.count("\\n") > text.count("\n") else text

@@ -23,7 +23,7 @@ _MONTHS = (
 )
 _MONTH_OF = {name: month for month, names in enumerate(_MONTHS, 1) for name in names.split("|")}
 _MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
-_DATES = re.compile(
+DATES = re.compile(
     rf"(?<![\w.-])(?P<y1>\d{{4}})[-/.](?P<m1>\d{{1,2}})[-/.](?P<d1>\d{{1,2}})(?!\d)"
     r"|(?<![\w.-])(?P<a>\d{1,2})[./](?P<b>\d{1,2})[./](?P<y2>\d{4}|\d{2})(?!\d)"
     rf"|(?<!\w)(?P<n1>{_MONTH})\.?\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?!\w)"
@@ -31,6 +31,7 @@ _DATES = re.compile(
     r"|(?<!\d)(?P<m4>\d{1,2})\s?[月월]\s?(?P<d4>\d{1,2})\s?[日일号]",
     re.IGNORECASE,
 )
+"""Pattern of a date with a day."""
 _TIMES = re.compile(
     r"(?<![\w:.])(?P<h>[01]?\d|2[0-3]):(?P<m>[0-5]\d)(?::[0-5]\d)?(?:\s?(?P<p>[ap])\.?m\b\.?)?"
     r"|(?<![\w:.])(?P<h2>1[0-2]|[1-9])\s?(?P<p2>[ap])\.?m\b\.?",
@@ -132,7 +133,7 @@ def read_figures(text: str) -> Figures:
         times.update(_minutes(found))
         return " ; "
 
-    rest = _TIMES.sub(take_time, _DATES.sub(take_date, plain))
+    rest = _TIMES.sub(take_time, DATES.sub(take_date, plain))
     numbers = {tuple(_values(found[0])) for found in _NUMBERS.finditer(rest)}
     return Figures(frozenset(numbers), frozenset(dates), frozenset(years), frozenset(times))
 

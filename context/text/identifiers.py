@@ -51,6 +51,10 @@ _PLAIN = r"\b[a-zа-яё]{1,40}(?=[ \n,;!?)])(?! \d)| {1,200}"
 _PATTERN = re.compile(f"{_PLAIN}|" + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()))
 _WORTH = {"number": 0.3, "quoted": 0.6, "name": 0.8, "amount": 0.8}
 """A bare number or a name from code identifies less than a path or a booking code."""
+_UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_LETTER_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_LATIN_BEHIND = re.compile(rf"(?<=[{_UNSPACED}])([\w./@#~-]{{0,40}}?[A-Za-z])", re.ASCII)
+_LATIN_BEFORE = re.compile(rf"([A-Za-z][\w./@#~-]{{0,60}})(?=[{_UNSPACED}])", re.ASCII)
 _TRAILING = ".,;:!?)]}'\"…。，"
 _MAX_CHARS = 160
 _MAX_QUOTED_WORDS = 5
@@ -124,6 +128,7 @@ def normal(text: str) -> str:
 
 
 def _find(text: str) -> Iterator[tuple[str, float]]:
+    text = _apart(text)
     for match in _PATTERN.finditer(text):
         kind = match.lastgroup
         if kind is None or _is_cut(text, match.start(), match.end()):
@@ -134,6 +139,13 @@ def _find(text: str) -> Iterator[tuple[str, float]]:
             name = match[0].rstrip(_TRAILING)
             if _is_name(name):
                 yield name, _WORTH.get(kind, 1.0)
+
+
+def _apart(text: str) -> str:
+    """Put a blank between a name with Latin letters and the words of a script without blanks around it."""
+    if text.isascii() or _LETTER_UNSPACED.search(text) is None:
+        return text
+    return _LATIN_BEFORE.sub(r"\1 ", _LATIN_BEHIND.sub(r" \1", text))
 
 
 def _is_cut(text: str, start: int, end: int) -> bool:

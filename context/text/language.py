@@ -5,65 +5,10 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
-from context.text.stopwords import STOP_WORDS, TELLING_LETTERS
+from context.languages import LANGUAGES, STOP_WORDS
 
 UNKNOWN = "und"
 """The ISO 639-2 code for an undetermined language."""
-
-_NAMES = {
-    "am": "Amharic",
-    "ar": "Arabic",
-    "bg": "Bulgarian",
-    "bn": "Bengali",
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "el": "Greek",
-    "en": "English",
-    "es": "Spanish",
-    "et": "Estonian",
-    "fa": "Persian",
-    "fi": "Finnish",
-    "fr": "French",
-    "gu": "Gujarati",
-    "he": "Hebrew",
-    "hi": "Hindi",
-    "hr": "Croatian",
-    "hu": "Hungarian",
-    "hy": "Armenian",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ka": "Georgian",
-    "km": "Khmer",
-    "kn": "Kannada",
-    "ko": "Korean",
-    "lo": "Lao",
-    "lt": "Lithuanian",
-    "lv": "Latvian",
-    "ml": "Malayalam",
-    "mr": "Marathi",
-    "my": "Burmese",
-    "nl": "Dutch",
-    "pa": "Punjabi",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "ru": "Russian",
-    "si": "Sinhala",
-    "sq": "Albanian",
-    "sr": "Serbian",
-    "sv": "Swedish",
-    "sw": "Swahili",
-    "ta": "Tamil",
-    "te": "Telugu",
-    "th": "Thai",
-    "tl": "Tagalog",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "vi": "Vietnamese",
-    "zh": "Chinese",
-}
 
 _FAMILIES = (
     "zh yue cmn wuu",
@@ -108,35 +53,32 @@ _LETTERS = {script: re.compile(f"[{ranges}]") for script, ranges in _SCRIPTS.ite
 _DENSE = 3
 """A letter of a syllabic script says about as much as three of an alphabet."""
 _WEIGHTS = {"han": _DENSE, "kana": _DENSE, "hangul": _DENSE}
-_SHARED = {
-    "latin": (
-        *("en", "de", "fr", "es", "pt", "it", "nl", "pl", "tr", "sv", "da", "cs", "ro", "id", "vi"),
-        *("fi", "hu", "hr", "et", "lt", "lv", "sq", "sw", "tl"),
-    ),
-    "cyrillic": ("ru", "uk", "bg", "sr"),
-    "arabic": ("ar", "fa"),
-    "devanagari": ("hi", "mr"),
-}
 _ALONE = {
-    "han": "zh",
-    "hangul": "ko",
-    "hebrew": "he",
-    "greek": "el",
-    "thai": "th",
-    "armenian": "hy",
-    "bengali": "bn",
-    "gurmukhi": "pa",
-    "gujarati": "gu",
-    "tamil": "ta",
-    "telugu": "te",
-    "kannada": "kn",
-    "malayalam": "ml",
-    "sinhala": "si",
-    "lao": "lo",
-    "burmese": "my",
-    "georgian": "ka",
-    "ethiopic": "am",
-    "khmer": "km",
+    "greek": ("el", "Greek"),
+    "thai": ("th", "Thai"),
+    "armenian": ("hy", "Armenian"),
+    "bengali": ("bn", "Bengali"),
+    "gurmukhi": ("pa", "Punjabi"),
+    "gujarati": ("gu", "Gujarati"),
+    "tamil": ("ta", "Tamil"),
+    "telugu": ("te", "Telugu"),
+    "kannada": ("kn", "Kannada"),
+    "malayalam": ("ml", "Malayalam"),
+    "sinhala": ("si", "Sinhala"),
+    "lao": ("lo", "Lao"),
+    "burmese": ("my", "Burmese"),
+    "georgian": ("ka", "Georgian"),
+    "ethiopic": ("am", "Amharic"),
+    "khmer": ("km", "Khmer"),
+}
+"""Languages known by their script alone, without words."""
+_NAMES = {one.code: one.name for one in LANGUAGES.values()} | dict(_ALONE.values())
+NAMED_LANGUAGES = frozenset(_NAMES)
+"""Codes of the languages with a name."""
+
+_OF_SCRIPT = {
+    script: tuple(code for code, one in LANGUAGES.items() if one.script == script)
+    for script in {one.script for one in LANGUAGES.values()}
 }
 _OWN_CYRILLIC = {"ru": "ыэё", "uk": "їєґ", "be": "ў", "sr": "ђћџјљњ"}
 _KANA_SHARE = 0.08
@@ -193,6 +135,29 @@ def language_shares(text: str) -> dict[str, float]:
     for script, weight in letters.items():
         shares[_language_of(script, prose)] += weight
     return {code: weight / total for code, weight in shares.items()}
+
+
+def guess_language(text: str) -> str:
+    """Name the most likely language of a few words, too few for `detect_language`.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        An ISO 639-1 code: the language of the script most used with the most hits, or the only language that
+        claims a letter; "und" where no word and no letter tells.
+    """
+    prose = _prose(text)
+    found = {script: len(letters) * _WEIGHTS.get(script, 1) for script, letters in _by_script(prose).items()}
+    script = max(found, key=lambda name: (found[name], name))
+    if found["kana"]:
+        script = "kana"
+    if not found[script] or script in _ALONE or len(_OF_SCRIPT[script]) == 1:
+        return _language_of(script, prose) if found[script] else UNKNOWN
+    words = _words(script, prose)
+    scores = {code: _score(code, words) for code in _OF_SCRIPT[script]}
+    best, second = sorted(scores, key=lambda code: (-scores[code], code))[:2]
+    return best if scores[best] > scores[second] else _by_letters(script, prose.casefold())
 
 
 def main_language(texts: Iterable[str]) -> str:
@@ -270,20 +235,16 @@ def _by_script(prose: str) -> dict[str, list[str]]:
 
 
 def _language_of(script: str, prose: str) -> str:
-    if script == "kana":
-        return "ja"
     if script in _ALONE:
-        return _ALONE[script]
-    return _by_words(script, prose)
+        return _ALONE[script][0]
+    codes = _OF_SCRIPT[script]
+    return codes[0] if len(codes) == 1 else _by_words(script, prose)
 
 
 def _by_words(script: str, prose: str) -> str:
-    letters = _LETTERS[script]
-    words = Counter(
-        word.replace("\u2019", "'") for word in _WORD.findall(prose.casefold()) if letters.match(word)
-    )
+    words = _words(script, prose)
     total = words.total()
-    scores = {code: _score(code, words) for code in _SHARED[script]}
+    scores = {code: _score(code, words) for code in _OF_SCRIPT[script]}
     ranked = sorted(scores, key=lambda code: (-scores[code], code))
     best, second = ranked[0], ranked[1]
     enough = scores[best] >= max(_MIN_HITS, _MIN_DENSITY * total)
@@ -292,11 +253,17 @@ def _by_words(script: str, prose: str) -> str:
     return _by_letters(script, prose.casefold())
 
 
+def _words(script: str, prose: str) -> Counter[str]:
+    letters = _LETTERS[script]
+    found = _WORD.findall(prose.casefold())
+    return Counter(word.replace("\u2019", "'") for word in found if letters.match(word))
+
+
 def _score(code: str, words: Counter[str]) -> float:
     """Add up the hits; a word shared by several languages counts less, and so does a single letter."""
     known = STOP_WORDS[code] & words.keys()
     hits = sum(words[word] * _telling(word) * (0.5 if len(word) == 1 else 1) for word in known)
-    letters = frozenset(TELLING_LETTERS.get(code, ""))
+    letters = frozenset(LANGUAGES[code].telling_letters or "")
     marked = sum(times for word, times in words.items() if not letters.isdisjoint(word)) if letters else 0
     return hits + marked
 

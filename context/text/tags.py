@@ -31,8 +31,8 @@ PROMPT_TAGS = (
 """Tags of blocks in single prompts, also words of ordinary markup, and therefore kept in quotes."""
 
 _INVISIBLE = "\\s\u200b-\u200f\u2060\ufeff\u00ad"
-_CONTROL = r"\||<[\s/]*SYS"
-"""Beginnings of models' own control tokens after `<`, such as the tokens of Llama 2."""
+_CONTROL = "\\||\uff5c|<[\\s/]*SYS|(?:start|end)_of_turn"
+"""Beginnings of models' own control tokens after `<`: of Llama 2, Gemma, and DeepSeek with its wide bar."""
 
 
 def _opening(names: str) -> re.Pattern[str]:

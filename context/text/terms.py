@@ -8,8 +8,8 @@ from itertools import chain
 
 import snowballstemmer
 
+from context.languages import STOP_WORDS
 from context.text.language import detect_language
-from context.text.stopwords import STOP_WORDS
 
 QUERY_TERMS = 64
 """Most terms of a new message to look up; of a longer message, the beginning and the end."""
@@ -17,6 +17,8 @@ QUERY_TERMS = 64
 _MAX_WORD_CHARS = 48
 """Longest word; a longer run is a blob, known by its beginning."""
 _DETECT_CHARS = 2000
+_KEPT_CHARS = 4_000
+"""Longest question whose terms are kept."""
 
 _MARK_BLOCKS = (range(0x0300, 0x1D00), range(0x20D0, 0x2100), range(0x302A, 0x309B), range(0xA660, 0xAC00))
 _MARKS = "".join(
@@ -81,9 +83,16 @@ def query_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
     Returns:
         Each term once, in the order of first use.
     """
+    found = _terms_of_question if len(text) <= _KEPT_CHARS else _terms_of_question.__wrapped__
+    return list(found(text, limit))
+
+
+@lru_cache(maxsize=512)
+def _terms_of_question(text: str, limit: int) -> tuple[str, ...]:
+    """List a question's terms; recall, artifacts and tools of a request ask for the same question."""
     little = _ASKING | STOP_WORDS.get(detect_language(text[:_DETECT_CHARS]), frozenset())
-    terms = list(dict.fromkeys(_terms(text, little)))
-    return terms if len(terms) <= limit else [*terms[: limit // 2], *terms[-(limit - limit // 2) :]]
+    terms = tuple(dict.fromkeys(_terms(text, little)))
+    return terms if len(terms) <= limit else (*terms[: limit // 2], *terms[-(limit - limit // 2) :])
 
 
 def content_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:

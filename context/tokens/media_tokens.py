@@ -98,7 +98,7 @@ class Patches:
 
 @dataclass(frozen=True)
 class Area:
-    """Tokens by pixels after fitting the long side, up to a limit (Claude, Nova)."""
+    """Tokens by pixels after fitting the long side, up to a limit (Claude)."""
 
     pixels_per_token: int
     long_side: int
@@ -143,11 +143,29 @@ def _llama_4(width: int, height: int) -> int:
     return 145 * (columns * rows + (columns * rows > 1))
 
 
+_NOVA_MOST_RATIO = Fraction(8, 3)
+"""Longest shape billed in full, as a ratio of sides; Nova's tables end at 2."""
+
+_NOVA_MOST_SIDE = 1_300
+"""Short side of the largest image in Nova's tables of tokens; larger images are scaled down."""
+
+
 def _nova(width: int, height: int) -> int:
     """Bill by the size after Nova's scaling, up or down; squares may stay larger."""
     short, long = sorted((width, height))
-    side = min(max(short, 896), 1_300) if long * 4 < short * 5 else 896
-    return min(2_700, math.ceil(side * side * Fraction(long, short) / 650))
+    if long * 4 < short * 5:
+        return _nova_tokens(min(max(short, 896), _NOVA_MOST_SIDE), Fraction(long, short), 620)
+    return _nova_tokens(896, Fraction(long, short), 650)
+
+
+def _nova_2(width: int, height: int) -> int:
+    """Bill patches of 28 pixels; small images are not scaled up."""
+    short, long = sorted((width, height))
+    return _nova_tokens(min(short, _NOVA_MOST_SIDE), Fraction(long, short), 28 * 28)
+
+
+def _nova_tokens(short: int, ratio: Fraction, pixels_per_token: int) -> int:
+    return math.ceil(short * short * min(ratio, _NOVA_MOST_RATIO) / pixels_per_token) + 4
 
 
 CANONICAL_IMAGE: ImageRule = Tiles(base=85, tile=170)
@@ -157,7 +175,7 @@ _IMAGE_RULES: tuple[tuple[str, ImageRule], ...] = (
     (r"claude", Area(pixels_per_token=750, long_side=1_568, most=1_600)),
     (r"gemini-(?:[3-9]|\d\d)", _gemini_3),
     (r"gemini|gemma", _gemini),
-    (r"nova-2", Area(pixels_per_token=780, long_side=1_600, most=1_850)),
+    (r"nova-2", _nova_2),
     (r"nova", _nova),
     (r"llama", _llama_4),
     (r"pixtral", Grid(patch=16, row_end=1, long_side=1_024)),

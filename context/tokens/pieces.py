@@ -5,8 +5,58 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from context.tokens.media_facts import Media, MediaKind, is_embedded_file, media_from_reference
-from context.tokens.unbilled import OPAQUE, UNBILLED, UNBILLED_OF_MEDIA, UNBILLED_OF_TEXT
 from context.types import JsonObject
+
+_JOINS = "an id joins a call to its result, or an item to the provider's store, and is not shown to the model"
+_SHAPE = "says what kind of thing it stands in; the wrapping counts for it"
+_FILE = "names or holds a file, which is billed by its pixels or its size"
+
+UNBILLED = {
+    "id": _JOINS,
+    "call_id": _JOINS,
+    "tool_call_id": _JOINS,
+    "tool_use_id": _JOINS,
+    "approval_request_id": _JOINS,
+    "role": _SHAPE,
+    "type": _SHAPE,
+    "status": _SHAPE,
+    "object": _SHAPE,
+    "index": _SHAPE,
+    "is_error": _SHAPE,
+    "signature": "thinking is billed by its words, and its signature is free",
+    "cache_control": "a mark for the provider's cache; it is taken out of stored messages",
+}
+"""Unbilled fields of a message, a part, a call or a result of known shape."""
+
+UNBILLED_OF_TEXT = {"citations": "cited words that are sent back are free"}
+"""Unbilled fields of a text part, beside its words."""
+
+UNBILLED_OF_MEDIA = dict.fromkeys(
+    (
+        "audio_url",
+        "data",
+        "detail",
+        "document_url",
+        "file_data",
+        "file_id",
+        "file_url",
+        "format",
+        "image",
+        "image_url",
+        "input_audio",
+        "media_type",
+        "mime_type",
+        "url",
+        "video",
+        "video_url",
+    ),
+    _FILE,
+)
+"""Unbilled fields of a file part and of its nested object."""
+
+OPAQUE = frozenset({"encrypted_content", "encrypted_index", "thought_signature", "thought_signatures"})
+"""Fields readable by the provider only: billed as the hidden tokens, in any place."""
+
 
 DEPTH_LIMIT = 16
 """Deepest nesting of content; deeper content counts as its JSON text."""
@@ -26,6 +76,7 @@ _IMAGE_TYPES = frozenset({"image", "image_url", "input_image", "computer_screens
 _AUDIO_TYPES = frozenset({"audio", "input_audio", "audio_url"})
 _VIDEO_TYPES = frozenset({"video", "video_url", "input_video"})
 _FILE_TYPES = frozenset({"file", "input_file", "document", "document_url"})
+_SEALED_TYPES = frozenset({"thinking", "redacted_thinking", "reasoning", "compaction", "compaction_summary"})
 _CALL_TYPES = frozenset(
     {"tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "function"}
 )
@@ -178,7 +229,7 @@ def _add_part(pieces: Pieces, part: object, depth: int) -> None:
         _add_call(pieces, part)
     elif kind.endswith(("tool_result", "_call_output")):
         _add_result(pieces, part, depth)
-    elif kind in {"thinking", "redacted_thinking", "reasoning"} or kind.startswith("reasoning."):
+    elif kind in _SEALED_TYPES or kind.startswith("reasoning."):
         _add_reasoning(pieces, part, depth)
     elif (media := _media_of(part, kind)) is not None:
         _add_media(pieces, part, media)

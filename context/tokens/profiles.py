@@ -13,7 +13,7 @@ class Profile:
 
     Attributes:
         text: Own tokens per stored token of text.
-        gap: Own tokens per token of difference between the wide and the canonical count: code, capitals.
+        gap: Own tokens per token of difference between the wide and the canonical count: code.
         canonical: Own tokens per canonical token if only the canonical count is known, wrapping included.
         request: Tokens once a request.
         message: Tokens around a message.
@@ -39,7 +39,7 @@ class Profile:
     tools: tuple[float, float] = (1.1, 1.5)
     forced: tuple[int, int] = (0, 20)
     thinking: tuple[int, int] = (0, 40)
-    gap: float = 0.0
+    gap: tuple[float, float] = (0.0, 0.0)
     schema_request: tuple[int, int] = (0, 120)
     schema: tuple[float, float] = (0.0, 1.2)
     wide: bool = False
@@ -51,8 +51,8 @@ _CLAUDE = Profile(
     tools_json=True,
     schema_request=(150, 650),
     schema=(0.8, 1.2),
-    text=(1.0, 1.2),
-    gap=0.4,
+    text=(1.0, 1.17),
+    gap=(0.4, 0.0),
     canonical=(1.27, 1.72),
     request=(3, 60),
     message=(4, 12),
@@ -73,7 +73,7 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
             schema_request=(150, 650),
             schema=(0.8, 1.2),
             text=(1.25, 1.55),
-            gap=0.4,
+            gap=(0.4, 0.0),
             canonical=(1.5, 2.1),
             request=(5, 60),
             message=(4, 12),
@@ -92,8 +92,8 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
             tools_json=True,
             schema_request=(150, 650),
             schema=(0.8, 1.2),
-            text=(1.0, 1.2),
-            gap=0.4,
+            text=(1.0, 1.17),
+            gap=(0.4, 0.0),
             canonical=(1.27, 1.72),
             request=(3, 60),
             message=(4, 12),

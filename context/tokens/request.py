@@ -71,8 +71,13 @@ def guarantee(
     """
     whole, profile = _as_count(count), profile_of(model)
     return calibration.bound(
-        _tokens(whole, profile, request, _UNBIASED), _tokens(whole, profile, request, _HIGH)
+        _tokens(whole, profile, request, _UNBIASED), high_tokens(whole, profile, request)
     )
+
+
+def high_tokens(count: Count, profile: Profile, request: Request | None) -> float:
+    """Compute the uncalibrated bound by a profile."""
+    return _tokens(count, profile, request, _HIGH)
 
 
 def _as_count(count: Count | int) -> Count:
@@ -91,7 +96,9 @@ def _message_tokens(count: Count, profile: Profile, side: int) -> float:
     if side == _HIGH and profile.text[_HIGH] > 1:
         basis = max(count.wide, count.tokens)
     wrapping = MESSAGE_OVERHEAD * count.messages + (CALL_OVERHEAD + RESULT_OVERHEAD) * count.calls
-    text = max(0, basis - wrapping) * profile.text[side] + max(0, count.wide - count.tokens) * profile.gap
+    text = (
+        max(0, basis - wrapping) * profile.text[side] + max(0, count.wide - count.tokens) * profile.gap[side]
+    )
     return text + profile.message[side] * count.messages + profile.call[side] * count.calls
 
 

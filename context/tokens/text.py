@@ -26,7 +26,21 @@ def count_text(text: str, encoding: EncodingName = EncodingName.O200K) -> int:
     encoder = load_encoding(encoding)
     if encoder is None:
         return estimate_tokens_by_length(text)
-    return sum(len(encoder.encode_ordinary(chunk)) for chunk in split_for_encoding(text))
+    tokens = sum(len(encoder.encode_ordinary(chunk)) for chunk in split_for_encoding(text))
+    return tokens + (_dense_tokens(text) if encoding is EncodingName.WIDE else 0)
+
+
+_CAPITALS = re.compile(r"\b[A-Z_]{2,}\b")
+_CAPITALS_PER_TOKEN = 50
+_SIGNS = re.compile(r"[\u2190-\u2bff]+")  # arrows, boxes, lines, blocks
+_SIGNS_PER_TOKEN = 2
+
+
+def _dense_tokens(text: str) -> int:
+    """Count the tokens of Claude without a match in the wide encoding: capitals, drawn lines and boxes."""
+    capitals = sum(map(len, _CAPITALS.findall(text)))
+    signs = 0 if text.isascii() else sum(map(len, _SIGNS.findall(text)))
+    return capitals // _CAPITALS_PER_TOKEN + signs // _SIGNS_PER_TOKEN
 
 
 def split_for_encoding(text: str, limit_chars: int = CHUNK_CHARS) -> Iterator[str]:

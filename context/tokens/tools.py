@@ -1,7 +1,8 @@
 """Token count of tool definitions: as type declarations, the form for OpenAI models, and as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from context.tokens.pieces import json_text
 from context.tokens.ranks import EncodingName
@@ -66,24 +67,6 @@ def count_tools(tools: list[JsonObject]) -> int:
     return measure_tools(tools).tokens + TOOLS_OVERHEAD if tools else 0
 
 
-def measure_tools(tools: list[JsonObject]) -> ToolsCount:
-    """Count tool definitions in both encodings.
-
-    Args:
-        tools: Tool definitions in any wire format.
-
-    Returns:
-        The count, without a model's fixed cost of having tools.
-    """
-    if not tools:
-        return NO_TOOLS
-    return ToolsCount(
-        tokens=count_text(render_tools(tools)),
-        wide=sum(count_text(json_text(tool), EncodingName.WIDE) for tool in tools),
-        tools=len(tools),
-    )
-
-
 def render_tools(tools: list[JsonObject]) -> str:
     """Write tool definitions as declarations, as shown to OpenAI models.
 
@@ -97,35 +80,84 @@ def render_tools(tools: list[JsonObject]) -> str:
 
 
 @dataclass(frozen=True)
-class Declaration:
-    """A tool in a list, with a count additive over the list.
+class ToolSize:
+    """A tool in a list, with counts additive over the list.
 
     The canonical encoding merges line breaks with following slashes: slashes at the start of a declaration
     are counted with the text before.
 
     Attributes:
         slashes: Leading slashes of the declaration.
-        rest: The rest of the declaration.
+        alone: Tokens of the rest of the declaration.
+        before_slashes: The same with the leading slashes of the next declaration.
     """
 
     slashes: str
-    rest: str
+    alone: int
+    before_slashes: int
 
     @classmethod
-    def of(cls, tool: object) -> "Declaration":
-        """Write the declaration of a tool in any wire format."""
+    def of(cls, tool: object) -> "ToolSize":
+        """Write and count the declaration of a tool in any wire format."""
         text = _declare(tool)
         slashes = _SLASHES if text.startswith(_SLASHES) else ""
-        return cls(slashes, text[len(slashes) :])
-
-    def count(self, slashes_after: str) -> int:
-        """Count the declaration's tokens, with the next declaration's leading slashes."""
-        return count_text(self.rest + slashes_after)
+        rest = text[len(slashes) :]
+        return cls(slashes, count_text(rest), count_text(rest + _SLASHES))
 
 
-def count_frame(slashes: str) -> int:
-    """Count the tokens of a list of tools without the tools, with the first declaration's leading slashes."""
-    return count_text(_FRAME[0] + slashes) + count_text(_FRAME[1]) + TOOLS_OVERHEAD
+def add_sizes(sizes: Iterable[ToolSize]) -> int:
+    """Add up a list of tools in canonical tokens, without a model's fixed cost of having tools.
+
+    Args:
+        sizes: The sizes in the order of the list, at least one.
+    """
+    tokens, slashes = 0, ""
+    for size in reversed(list(sizes)):
+        tokens += size.before_slashes if slashes else size.alone
+        slashes = size.slashes
+    return tokens + _count_frame(slashes)
+
+
+@lru_cache(maxsize=2)
+def _count_frame(slashes: str) -> int:
+    return count_text(_FRAME[0] + slashes) + count_text(_FRAME[1])
+
+
+@dataclass(frozen=True)
+class ToolCount:
+    """The size of one tool definition.
+
+    Attributes:
+        size: Its declaration, in the canonical encoding.
+        wide: Tokens of its JSON in the wide encoding.
+    """
+
+    size: ToolSize
+    wide: int
+
+    @classmethod
+    def of(cls, tool: JsonObject) -> "ToolCount":
+        """Count a tool in any wire format."""
+        return cls(ToolSize.of(tool), count_text(json_text(tool), EncodingName.WIDE))
+
+
+def measure_tools(
+    tools: list[JsonObject], count: Callable[[JsonObject], ToolCount] = ToolCount.of
+) -> ToolsCount:
+    """Count tool definitions in both encodings.
+
+    Args:
+        tools: Tool definitions in any wire format; parts without a declaration are counted as JSON.
+        count: Counts a tool, or finds its count.
+
+    Returns:
+        The count, without a model's fixed cost of having tools.
+    """
+    if not tools:
+        return NO_TOOLS
+    counts = [count(tool) for tool in tools]
+    tokens = add_sizes(each.size for each in counts)
+    return ToolsCount(tokens, sum(each.wide for each in counts), len(tools))
 
 
 def _declare(tool: object) -> str:

@@ -11,7 +11,7 @@ from context.catalog.types import Catalog
 from context.decode import DecodeCause, Decoded, decode_json
 from context.text.clip import clip, one_line
 from context.tool_plans.pipelines import prefer_pipelines
-from context.tool_plans.types import PlanDraft, PlanMode, PlanStep
+from context.tool_plans.types import PlanDraft, PlanMode, ToolStep
 from context.types import JsonObject
 
 _MARKS = re.compile(r"[\W_]+")
@@ -204,7 +204,7 @@ def draft_plan(answer: object, catalog: Catalog, mode: PlanMode) -> PlanDraft:
     items = _ordered(_items(answer))
     names = name_index(catalog)
     notes = _gap_words(head)
-    steps: list[PlanStep] = []
+    steps: list[ToolStep] = []
     unknown: list[str] = []
     for tool, item in items:
         entry_id = find_entry(names, tool)
@@ -216,7 +216,7 @@ def draft_plan(answer: object, catalog: Catalog, mode: PlanMode) -> PlanDraft:
             notes.append(
                 f"the arguments of {entry_id} were larger than {MAX_ARGS_BYTES} bytes and are left out"
             )
-        steps.append(PlanStep(len(steps) + 1, entry_id, args or {}, _rationale(item)))
+        steps.append(ToolStep(len(steps) + 1, entry_id, args or {}, _rationale(item)))
     if unknown:
         notes.append(f"the catalog has no {_quoted(unknown)}")
     most = 1 if mode is PlanMode.ROUTE else MAX_STEPS

@@ -12,7 +12,7 @@ from context.text.terms import index_terms
 from context.tool_plans.answer import MAX_STEPS, NOTHING_FITS
 from context.tool_plans.features import split_asks
 from context.tool_plans.pipelines import prefer_pipelines
-from context.tool_plans.types import PlanDraft, PlanMode, PlanStep
+from context.tool_plans.types import PlanDraft, PlanMode, ToolStep
 
 PriorsOf: TypeAlias = Callable[[str], Mapping[str, float]]
 """Function from an intent to the history score of entries, by id, each in [0, 1]."""
@@ -68,12 +68,12 @@ def _best(ask: str, index: RankingIndex, priors_of: PriorsOf | None) -> Ranked |
     return None if serves_nothing(ranking) else first
 
 
-def _steps(found: Sequence[tuple[str, Ranked]]) -> list[PlanStep]:
+def _steps(found: Sequence[tuple[str, Ranked]]) -> list[ToolStep]:
     reasons: dict[str, str] = {}
     for ask, best in found:
         why = "; ".join(best.reasons) or "its words"
         reasons.setdefault(best.entry_id, f"for '{one_line(ask, _MAX_ASK_CHARS)}': {why}")
-    return [PlanStep(order, tool, {}, why) for order, (tool, why) in enumerate(reasons.items(), 1)]
+    return [ToolStep(order, tool, {}, why) for order, (tool, why) in enumerate(reasons.items(), 1)]
 
 
 def _gap(asks: Sequence[str], *, is_empty: bool) -> str | None:

@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from context.catalog.types import Catalog, Entry, EntryKind
-from context.tool_plans.types import PlanStep
+from context.tool_plans.types import ToolStep
 
 _LEAST_PARTS = 2
 
 
-def prefer_pipelines(steps: Sequence[PlanStep], catalog: Catalog) -> list[PlanStep]:
+def prefer_pipelines(steps: Sequence[ToolStep], catalog: Catalog) -> list[ToolStep]:
     """Drop steps superseded by a planned entry, and plan a pipeline if all of its parts are planned.
 
     Args:
@@ -26,19 +26,14 @@ def prefer_pipelines(steps: Sequence[PlanStep], catalog: Catalog) -> list[PlanSt
     return [replace(step, order=order) for order, step in enumerate(kept, 1)]
 
 
-def superseded_by(entry_ids: Collection[str], catalog: Catalog) -> set[str]:
-    """List the entries superseded by the given entries."""
-    return {part for entry in catalog.entries if entry.entry_id in entry_ids for part in entry.supersedes}
-
-
-def _without_superseded(steps: list[PlanStep], by_id: dict[str, Entry]) -> list[PlanStep]:
+def _without_superseded(steps: list[ToolStep], by_id: dict[str, Entry]) -> list[ToolStep]:
     planned = {step.tool for step in steps}
     gone = {part for tool in planned for part in by_id[tool].supersedes if part != tool}
     left = [step for step in steps if step.tool not in gone]
     return left or steps  # entries that supersede each other: all of them stay
 
 
-def _pipelines_of(steps: Sequence[PlanStep], catalog: Catalog) -> list[Entry]:
+def _pipelines_of(steps: Sequence[ToolStep], catalog: Catalog) -> list[Entry]:
     """List pipelines with all parts planned, the largest first."""
     planned = {step.tool for step in steps}
     found = [
@@ -52,7 +47,7 @@ def _pipelines_of(steps: Sequence[PlanStep], catalog: Catalog) -> list[Entry]:
     return sorted(found, key=lambda entry: (-len(set(entry.supersedes)), entry.entry_id))
 
 
-def _replaced(steps: Sequence[PlanStep], pipeline: Entry) -> list[PlanStep]:
+def _replaced(steps: Sequence[ToolStep], pipeline: Entry) -> list[ToolStep]:
     parts = set(pipeline.supersedes)
     if not parts <= {step.tool for step in steps}:
         return list(steps)  # a larger pipeline took some of them
@@ -60,7 +55,7 @@ def _replaced(steps: Sequence[PlanStep], pipeline: Entry) -> list[PlanStep]:
     mine = [step for step in steps if step.tool in parts]
     args = {key: value for step in mine for key, value in step.args.items() if key in _inputs(pipeline)}
     why = f"{pipeline.entry_id} does {', '.join(step.tool for step in mine)}"
-    whole = PlanStep(first + 1, pipeline.entry_id, args, why)
+    whole = ToolStep(first + 1, pipeline.entry_id, args, why)
     rest = [step for step in steps if step.tool not in parts]
     before = sum(step.tool not in parts for step in steps[:first])
     return [*rest[:before], whole, *rest[before:]]

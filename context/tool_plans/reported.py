@@ -16,7 +16,7 @@ from context.tool_plans.outcomes import (
     merge_outcomes,
     read_tool_ends,
 )
-from context.tool_plans.types import PlanMode, PlanStep
+from context.tool_plans.types import PlanMode, ToolStep
 from context.types import JsonObject, Message
 from context.wire.parts import PartKind, read_parts
 
@@ -120,7 +120,7 @@ def _tool(item: object) -> str | None:
 def _step(order: int, tool: str, item: JsonObject) -> JsonObject:
     args: object = next((item[key] for key in _ARG_KEYS if item.get(key) is not None), {})
     why = next((item[key] for key in _WHY_KEYS if isinstance(item.get(key), str)), "")
-    step = PlanStep(order, tool, bounded_args(args) or {}, clip(why, MAX_RATIONALE_CHARS)).as_json()
+    step = ToolStep(order, tool, bounded_args(args) or {}, clip(why, MAX_RATIONALE_CHARS)).as_json()
     if item.get("outcome") in (Outcome.OK, Outcome.ERROR):
         step["outcome"] = str(item["outcome"])
         error = item.get("error")

@@ -15,7 +15,7 @@ class PlanMode(StrEnum):
 
 
 @dataclass(frozen=True)
-class PlanStep:
+class ToolStep:
     """A single step of a plan.
 
     Attributes:
@@ -52,6 +52,6 @@ class PlanDraft:
         more_steps_likely: True if more steps would follow; None if not asked.
     """
 
-    steps: tuple[PlanStep, ...] = ()
+    steps: tuple[ToolStep, ...] = ()
     gap_warning: str | None = None
     more_steps_likely: bool | None = None

@@ -3,19 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from context.artifact_plans.strategies import NO_ROOM
 from context.conversation.history import read_history
 from context.conversation.turns import opening_of
 from context.recall.offer import NO_OFFER
 from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.tokens.budget import require_fit
-from context.tokens.message_counts import count_of, recounted
-from context.types import Message, Wire
+from context.tokens.message_counts import count_of
+from context.types import Message
 from context.window.artifacts import ArtifactCandidates, ShownArtifacts, fill_shelf
 from context.window.certify import Contents, Taken, certify
-from context.window.ending import TRIM_ATTEMPTS, Ending, count_stored, fit_ending
+from context.window.ending import Ending, fit_ending
 from context.window.outgoing import Outgoing, Sender
+from context.window.raw_turns import RawTurns
 from context.window.recall import RecallChooser
-from context.window.trim import trim_turn
 from context.window.types import (
     ActiveSummary,
     NotesVersions,
@@ -24,31 +25,22 @@ from context.window.types import (
     Window,
     WindowRequest,
     artifacts_message,
-    new_message,
-    notes_message,
 )
+from context.wire.formats import format_of
 
-__all__ = [
-    "ActiveSummary",
-    "Unread",
-    "Window",
-    "WindowRequest",
-    "build_messages",
-    "new_message",
-    "notes_message",
-]
-
-SECOND_TURN_SHARE = 0.25
-"""Largest share of the room for the newest two turns to stay raw before anything else."""
+__all__ = ["ActiveSummary", "Unread", "Window", "WindowRequest", "build_messages"]
 
 BUDGET_NOTES_SHARE = 0.08
 """Share of a request's own budget for the summary's shortest version, before older turns."""
 
+REQUIRED_NOTES_SHARE = 0.5
+"""Share of the room kept free of the newest turn for a provider's compacted window."""
+
 WINDOW_NOTES_SHARE = 0.25
 """The same share of a window not narrowed by a request."""
 
-PORTION_BEFORE = 0.1
-"""Share of the first room before an open turn, by which the turn takes room away as it grows."""
+BARE_SHARE = 0.25
+"""Share of the room before an open turn that has outgrown its beginning, for the newest turns before."""
 
 _PROBE = 10_000
 
@@ -60,7 +52,8 @@ def build_messages(request: WindowRequest) -> Window:
     summary, to artifacts, to older turns from the newest back, to a longer summary, to more recall. All
     parts but the fixed may take no more than the budget's limit of history.
     History is one contiguous suffix: the first turn that does not fit ends it. If not even the newest turn
-    fits, its tool results are shortened and its calls stay. Every part is priced in the outgoing format.
+    fits, its tool results are shortened, and then its oldest steps left out; the user's words and the answer
+    stay. Every part is priced in the outgoing format.
 
     Args:
         request: The content available.
@@ -90,19 +83,20 @@ class _Assembly:
         )
         self.fixed: dict[str, int] = {}
         self.ending = Ending(Taken(()), Taken(()))
-        self.notes: Message | None = None
-        self.taken: list[Taken] = []
-        self.taken_cost = 0
+        self.notes: Sequence[Message] = ()
         self.shelved = ShownArtifacts()
         self.recalled = self.user_recalled = Recalled()
         rate = self.price(Count(_PROBE)) / _PROBE
         self.chooser = RecallChooser(request.recall, request.wire, self.price, rate)
         self.user_chooser = replace(self.chooser, offer=request.user_recall or NO_OFFER)
-        self.versions = NotesVersions(self.request.notes, self.request.wire)
+        compacted = self.sender.adopt(request.compacted)
+        self.versions = NotesVersions(request.notes, request.wire, compacted)
+        self.is_bare = request.is_bare
+        self.turns = RawTurns((), self._cost, self.price, steady_room=0)
 
     def window(self) -> Window:
         sent, messages = self._send(self._fill_before(self._fix()))
-        system, apart = self.request.system, self.request.wire is Wire.ANTHROPIC
+        system, apart = self.request.system, format_of(self.request.wire).has_system_apart
         prompts = [str(system.body["content"])] if system else []
         prompts += [sent.system] if sent.system else []
         return Window(
@@ -116,32 +110,63 @@ class _Assembly:
             shelved=self.shelved,
             recalled=self.recalled,
             user_recalled=self.user_recalled if self.request.user_recall else None,
+            is_bare=self.is_bare,
         )
 
     def _fill_before(self, left: int) -> int:
         """Choose everything before the ending, and return the room left.
 
-        In an open turn, the choice of the turn's first request stays while it fits. After that the room
-        shrinks by portions, so that most steps begin alike.
+        In a provider's cache the choice of a turn's first request stays while it fits beside the whole turn.
+        After that the turn goes on bare: behind the summary stand few turns or none.
         """
-        at_first = left + self.ending.cost - self._cost(opening_of(self.history.ending))
-        portion = max(int(at_first * PORTION_BEFORE), 1)
-        free = self._fill(at_first) + left - at_first
-        if free >= 0:
-            return free
-        smaller = max(at_first - -(-(at_first - left) // portion) * portion, 0)
-        return self._fill(smaller) + left - smaller
+        if not self.request.keeps_prefix:
+            return self._fill(left)
+        opening = self._cost(opening_of(self.history.ending))
+        at_first = left + self.ending.cost - opening
+        growth = self._cost(self.history.ending) - opening
+        if not self.is_bare:
+            used = at_first - self._fill(at_first)
+            if used + growth <= at_first:
+                return left - used
+        return self._fill_bare(at_first, growth, left)
+
+    def _fill_bare(self, at_first: int, growth: int, room: int) -> int:
+        """Fill a quarter of the first room with the newest turns, or none of them; return the room left."""
+        self.is_bare = True
+        self.turns.reset()
+        left = self.request.budget.history_room(room)
+        self.shelved = fill_shelf(self.request.shelf or ArtifactCandidates(), 0, self.price)
+        if self._price_notes(self.notes) > left:
+            self.notes = ()
+            self._take_notes(left, left)
+        left -= self._price_notes(self.notes)
+        quarter = int(at_first * BARE_SHARE)
+        if self._price_notes(self.notes) + quarter + growth <= at_first:
+            self.turns.take_newest(min(quarter, left))
+        self.recalled = self.chooser.choose(self.recalled, 0, self._shown_from())
+        self.user_recalled = self.user_chooser.choose(self.user_recalled, 0)
+        return room - self._price_notes(self.notes) - self.turns.cost
+
+    @property
+    def _is_steady(self) -> bool:
+        """Whether the beginning stays from request to request: in a provider's cache, for usual windows."""
+        return self.request.keeps_prefix and not self.request.budget.is_narrowed
 
     def _fill(self, room: int) -> int:
-        """Fill a room by worth, and return the room left."""
-        self.notes, self.taken, self.taken_cost = None, [], 0
+        """Fill a room by worth, behind the steady summary if any, and return the room left."""
         room_of_history = self.request.budget.history_room(room)
-        left = self._take_last(room_of_history)
-        needed = self._rest_cost() + self._price_notes(self.versions.whole)
+        if self._price_notes(self.notes) > room_of_history:
+            self.notes = ()
+        notes = self.notes
+        left = self.turns.take_last(room_of_history - self._price_notes(notes))
+        needed = self._rest_cost() + (0 if notes else self._price_notes(self.versions.whole))
         left = self._take_recalls(left, free=left - needed)
-        left = self._take_short_notes(left, everything_fits=needed <= left)
-        left = self._take_rest(self._take_artifacts(left))
-        left = self._take_more_recall(self._take_longer_notes(left))
+        if not notes:
+            left = self._take_short_notes(left, everything_fits=needed <= left)
+        most_for_shelf = int(left * self.request.shelf.most_share) if self.request.shelf else 0
+        left = self.turns.take_rest(self._take_artifacts(left, most_for_shelf))
+        left = self._take_more_artifacts(left, most_for_shelf)
+        left = self._take_more_recall(left if notes else self._take_longer_notes(left))
         return left + room - room_of_history
 
     def _contents(self) -> Contents:
@@ -153,8 +178,8 @@ class _Assembly:
             new=self.ending.new,
             left_out=self.ending.left_out,
             notes=self.notes,
-            taken=self.taken,
-            taken_cost=self.taken_cost,
+            taken=self.turns.taken,
+            taken_cost=self.turns.cost,
             shelved=self.shelved,
             recalled=self.recalled,
             user_recalled=self.user_recalled,
@@ -184,33 +209,26 @@ class _Assembly:
         if self.request.tools.tools:
             self.fixed["tools"] = self._price_request(Request(tools=self.request.tools)) - overhead
         room = self._input_tokens - sum(self.fixed.values())
-        notes = min(self._price_notes(self.versions.shortest()), int(room * BUDGET_NOTES_SHARE))
+        self.turns = RawTurns(
+            self.history.turns, self._cost, self.price, steady_room=room if self._is_steady else 0
+        )
+        if self.versions.whole or self.request.unread:
+            self.turns.hide_earlier()
+        at_first = max(room - self._cost(opening_of(self.history.ending)), 0)
+        if self._price_notes(self.versions.required) <= self.request.budget.history_room(at_first):
+            self.notes = self.versions.required
+        if self._is_steady and not self.notes:
+            self._take_notes(at_first, int(at_first * WINDOW_NOTES_SHARE))
+        share = REQUIRED_NOTES_SHARE if self.versions.required else BUDGET_NOTES_SHARE
+        notes = min(self._price_notes(self.versions.shortest()), int(room * share))
+        if self._is_steady and not self.versions.required:
+            notes = self._price_notes(self.notes) or notes
         self.ending = fit_ending(self.history.ending, room - notes, self._cost)
         return require_fit({**self.fixed, **self.ending.parts}, self.request.budget)
 
-    def _take_last(self, left: int) -> int:
-        """Take the newest turn, shortened rather than lost, and the turn before if both are short."""
-        room = left
-        for turn in reversed(self.history.turns[-2:]):
-            cost = self._cost(turn)
-            if self.taken and self.taken_cost + cost > room * SECOND_TURN_SHARE:
-                break
-            taken = Taken(turn, cost) if cost <= left else self._shorten(turn, left)
-            if taken is None:
-                break
-            left -= self._add(taken)
-        return left
-
-    def _add(self, taken: Taken) -> int:
-        self.taken.append(taken)
-        self.taken_cost += taken.cost
-        return taken.cost
-
     def _rest_cost(self) -> int:
         """Bound the cost of the older turns, unread turns included."""
-        turns = self.history.turns[: len(self.history.turns) - len(self.taken)]
-        unread = self.request.unread
-        cost = self.price(count_of([message for turn in turns for message in turn]))
+        unread, cost = self.request.unread, self.turns.rest_cost
         return (
             cost if unread is None else max(cost + self.price(Count(unread.tokens or 0)), self._input_tokens)
         )
@@ -219,8 +237,8 @@ class _Assembly:
     def _input_tokens(self) -> int:
         return self.request.budget.input_tokens
 
-    def _price_notes(self, message: Message | None) -> int:
-        return self.price(count_of([message])) if message else 0
+    def _price_notes(self, notes: Sequence[Message]) -> int:
+        return self.price(count_of(notes)) if notes else 0
 
     def _take_short_notes(self, left: int, *, everything_fits: bool) -> int:
         """Take the whole summary if everything fits; else the longest version within a share of the room."""
@@ -241,33 +259,22 @@ class _Assembly:
         )
         return left - self._price_notes(self.notes)
 
-    def _take_artifacts(self, left: int) -> int:
+    def _take_artifacts(self, left: int, most: int) -> int:
         """Show artifacts in the room not needed by history, and in a share of the room at least."""
         shelf = self.request.shelf
         if shelf is None:
             return left
-        room = min(max(int(left * shelf.room_share), left - self._rest_cost()), int(left * shelf.most_share))
-        self.shelved = fill_shelf(shelf, room, self.price)
+        room = max(int(left * shelf.room_share), left - self._rest_cost())
+        self.shelved = fill_shelf(shelf, min(room, most), self.price)
         return left - self.shelved.cost
 
-    def _take_rest(self, left: int) -> int:
-        """Take older turns whole, newest first, until one does not fit."""
-        turns = self.history.turns
-        whole = [message for turn in turns for message in turn]
-        if self.taken and self.taken[0].trims:
+    def _take_more_artifacts(self, left: int, most: int) -> int:
+        """Show artifacts again in the room really left, if one had no room and the older turns took less."""
+        shelf, before = self.request.shelf, self.shelved
+        if shelf is None or all(gone.why != NO_ROOM for gone in before.execution.excluded):
             return left
-        if self.price(count_of(whole)) <= left + self.taken_cost:
-            cost = self._cost(whole)
-            if cost <= left + self.taken_cost:
-                left -= cost - self.taken_cost
-                self.taken, self.taken_cost = [Taken(turn) for turn in reversed(turns)], cost
-                return left
-        for turn in reversed(turns[: len(turns) - len(self.taken)]):
-            cost = self._cost(turn)
-            if cost > left:
-                break
-            left -= self._add(Taken(turn, cost))
-        return left
+        self.shelved = fill_shelf(shelf, min(left + before.cost, most), self.price)
+        return left + before.cost - self.shelved.cost
 
     def _take_recalls(self, left: int, *, free: int) -> int:
         """Choose recalled blocks before older turns, so that a tail of small talk cannot starve recall.
@@ -308,26 +315,8 @@ class _Assembly:
 
     def _shown_from(self) -> int | None:
         """Return the first raw message of the window; None if all recallable messages are older."""
-        first = next((message.seq for message in self.taken[-1].messages), None) if self.taken else None
+        first = self.turns.first_seq
         return first if first is not None else next((one.seq for one in self.history.open_turn), None)
-
-    def _shorten(self, messages: Sequence[Message], left: int) -> Taken | None:
-        """Shorten tool results until messages fit."""
-        stored = sum(message.tokens for message in messages)
-        rate = max(self._cost(messages) / max(stored, 1), 0.01)
-        room = int(left / rate)
-        for _ in range(TRIM_ATTEMPTS):
-            result = trim_turn(messages, room, count_stored) if room > 0 else None
-            if result is None:
-                return None
-            shorter = list(result.messages)
-            for trim in result.trims:
-                shorter[trim.index] = recounted(shorter[trim.index])
-            cost = self._cost(shorter)
-            if cost <= left:
-                return Taken(shorter, cost, result.trims)
-            room -= int((cost - left) / rate) + 1
-        return None
 
     def _send(self, left: int) -> tuple[Outgoing, tuple[Message, ...]]:
         """Write the window and count the whole; if the count exceeds the parts, drop the oldest."""
@@ -340,24 +329,22 @@ class _Assembly:
                 self.fixed["overhead"] += max(over + left, 0)
                 return sent, messages
             recalled = self.recalled.message or self.user_recalled.message
-            if not (self.taken or self.notes or recalled or self.shelved.text):
+            if not (self.turns.taken or self.notes or recalled or self.shelved.text):
                 require_fit({**self.fixed, **self.ending.parts, "format": over + left}, self.request.budget)
             left += self._give_back(over * urgency)
             urgency *= 2
 
     def _messages(self) -> tuple[Message, ...]:
         """Return the summary, the turns, then the parts of one request, so that the prefix stays the same."""
-        notes = [self.notes] if self.notes else []
         recalled = [one.message for one in (self.user_recalled, self.recalled) if one.message]
-        turns = (message for turn in reversed(self.taken) for message in turn.messages)
         shown = [artifacts_message(self.shelved, self.request.wire)] if self.shelved.text else []
-        return (*notes, *turns, *shown, *recalled, *self.ending.messages)
+        return (*self.notes, *self.turns.messages, *shown, *recalled, *self.ending.messages)
 
     def _priced(self) -> int:
         """Return the cost of the window's messages, part by part."""
         recalled = self.recalled.cost + self.user_recalled.cost
         beside = self._price_notes(self.notes) + self.shelved.cost + recalled
-        return beside + self.taken_cost + self.ending.cost
+        return beside + self.turns.cost + self.ending.cost
 
     def _give_back(self, tokens: int) -> int:
         """Leave out recall and the oldest turns until so many tokens are free, then artifacts, then notes."""
@@ -365,25 +352,11 @@ class _Assembly:
         freed = self._choose_user_recall(before, before - tokens)
         before = self.recalled.cost
         freed += self._choose_recall(before, before - max(tokens - freed, 0))
-        freed += self._give_turns_back(tokens - freed)
+        freed += self.turns.give_back(tokens - freed)
         if freed < tokens and self.shelved.text:
             freed += self.shelved.cost
             self.shelved = fill_shelf(self.request.shelf or ArtifactCandidates(), 0, self.price)
         if freed < tokens:
             freed += self._price_notes(self.notes)
-            self.notes = None
+            self.notes = ()
         return freed
-
-    def _give_turns_back(self, tokens: int) -> int:
-        before, gone = self.taken_cost, 0
-        while self.taken and gone < tokens:
-            oldest = self.taken.pop()
-            cost = self._cost(oldest.messages)
-            shorter = None if self.taken else self._shorten(oldest.messages, cost - (tokens - gone))
-            if shorter is not None:
-                trims = (*oldest.trims, *shorter.trims)
-                self.taken.append(Taken(shorter.messages, shorter.cost, trims))
-                break
-            gone += cost
-        self.taken_cost = self._cost([message for turn in reversed(self.taken) for message in turn.messages])
-        return before - self.taken_cost

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from context.providers.cache_rules import CacheRule
-from context.shape.rule_names import parts_of
+from context.shape.rule_names import MARK, parts_of
 from context.types import JsonObject
 
-MARK = "cache_control"
 LEFT_FOR_CALLER = 1
 """Marks left for the caller: the system prompt is returned as text, so a mark on it is not visible here."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context.certificate import AcceptedShape, Block, Carried, Certificate, Exclusion
-from context.conversation.history import History
+from context.conversation.history import NOT_STORED, History
 from context.conversation.tool_pairs import PairRepair
 from context.recall.offer import RecallStatus
 from context.recall.selection import name_messages, name_sessions
@@ -21,11 +21,17 @@ from context.wire import Loss
 
 @dataclass(frozen=True)
 class Taken:
-    """Messages in the window, with their cost in the model's tokens and the content cut out."""
+    """Messages in the window, with their cost in the model's tokens, and the content and steps cut out."""
 
     messages: Sequence[Message]
     cost: int = 0
     trims: Sequence[Trim] = ()
+    left_out: Sequence[Exclusion] = ()
+
+    @property
+    def is_shortened(self) -> bool:
+        """True if a part of the messages is cut out."""
+        return bool(self.trims or self.left_out)
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Contents:
         open_turn: The stored turn continued by the new messages.
         new: The new messages.
         left_out: Steps of the open turn without room.
-        notes: The message of the summary; None if left out.
+        notes: The messages of the compacted window and of the summary; empty if left out.
         taken: Whole turns, newest first.
         taken_cost: The cost of the whole turns together.
         shelved: The artifacts.
@@ -53,7 +59,7 @@ class Contents:
     open_turn: Taken
     new: Taken
     left_out: Sequence[Exclusion]
-    notes: Message | None
+    notes: Sequence[Message]
     taken: Sequence[Taken]
     taken_cost: int
     shelved: ShownArtifacts
@@ -67,7 +73,7 @@ class Contents:
     @property
     def notes_cost(self) -> int:
         """Cost of the summary, 0 if left out."""
-        return self.price(count_of([self.notes])) if self.notes else 0
+        return self.price(count_of(self.notes)) if self.notes else 0
 
     @property
     def history_cost(self) -> int:
@@ -123,10 +129,22 @@ class _Account:
             history_limit=budget.history_limit.tokens if budget.history_limit else None,
         )
 
+    @property
+    def compaction_cost(self) -> int:
+        """Cost of the provider's compacted window, 0 if left out."""
+        compacted = self.request.compacted if self.contents.notes else ()
+        return self.price(count_of(compacted)) if compacted else 0
+
+    @property
+    def _compaction_seq(self) -> int:
+        return max(message.seq for message in self.request.compacted)
+
     def _tail_seqs(self) -> list[int]:
         """The places of the stored messages in the window, ascending."""
         parts = (*self.contents.taken, self.contents.open_turn)
-        return sorted({message.seq for part in parts for message in part.messages})
+        return sorted(
+            {message.seq for part in parts for message in part.messages if message.seq != NOT_STORED}
+        )
 
     def _blocks(self) -> tuple[Block, ...]:
         notes, seqs = self.request.notes, self._tail_seqs()
@@ -136,10 +154,14 @@ class _Account:
             for part in ("overhead", "system_prompt", "tools")
             if part in self.contents.fixed
         ]
+        if self.compaction_cost:
+            origin = f"compaction of the provider, message {self._compaction_seq}"
+            blocks.append(Block("compaction", self.compaction_cost, origin, "notes"))
         if notes and self.contents.notes:
             origin = f"summary {notes.version}, messages {notes.from_seq}-{notes.to_seq}"
             trust = "untrusted" if notes.tainted else "notes"
-            blocks.append(Block("summary", self.contents.notes_cost, origin, trust))
+            cost = self.contents.notes_cost - self.compaction_cost
+            blocks.append(Block("summary", cost, origin, trust))
         if seqs:
             blocks.append(Block("history", history, f"messages {seqs[0]}-{seqs[-1]}", "conversation"))
         if self.contents.shelved.text:
@@ -157,6 +179,9 @@ class _Account:
         """Name all omissions, oldest first."""
         found = []
         notes = self.request.notes
+        if self.request.compacted and not self.contents.notes:
+            cost = self.price(count_of(self.request.compacted))
+            found.append(Exclusion(f"compaction in message {self._compaction_seq}", "does-not-fit", cost))
         if notes:
             found += self._excluded_notes(notes)
         found += [
@@ -165,10 +190,11 @@ class _Account:
         ]
         found += self._excluded_recall()
         found += self._excluded_messages()
+        found += [one for part in reversed(self.contents.taken) for one in part.left_out]
         found += self.contents.left_out
         found += [
             self._shortened(f"part of message {trim.seq}", trim)
-            for part in (*self.contents.taken[:1], self.contents.open_turn)
+            for part in (*reversed(self.contents.taken), self.contents.open_turn)
             for trim in part.trims
         ]
         found += [
@@ -184,9 +210,9 @@ class _Account:
         """Name the summary if left out, or the rest of a summary shown in a short version."""
         what = f"summary of messages {notes.from_seq}-{notes.to_seq}"
         whole = self.price(count_of([notes_message(notes)]))
-        if self.contents.notes is None:
+        if not self.contents.notes:
             return [Exclusion(what, "does-not-fit", whole)]
-        missing = whole - self.contents.notes_cost
+        missing = whole - (self.contents.notes_cost - self.compaction_cost)
         return [Exclusion(f"part of {what}", "shortened-to-fit", missing)] if missing > 0 else []
 
     def _excluded_recall(self) -> list[Exclusion]:

@@ -1,8 +1,8 @@
-"""Fixed end of the conversation in a request: the open turn, then the new messages."""
+"""Turns that must be sent although too large: the end of a request, and the newest finished turn."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby
 
 from context.certificate import Exclusion
 from context.conversation.history import NOT_STORED
@@ -11,7 +11,7 @@ from context.tokens import count_message
 from context.tokens.message_counts import recounted
 from context.types import Message, Role
 from context.window.certify import Taken
-from context.window.trim import PORTION, Trim, trim_open_turn
+from context.window.trim import PORTION, Trim, TrimmedTurn, trim_open_turn, trim_turn
 from context.window.types import new_message
 from context.wire.edit import is_reasoning_item
 
@@ -71,19 +71,82 @@ def fit_ending(messages: Sequence[Message], room: int, cost: Cost) -> Ending:
     ending = _priced(messages, everything, messages, (), cost)
     if ending.cost <= room or not any(message.answer_ids for message in messages):
         return ending
-    rate = max(ending.cost / max(sum(message.tokens for message in messages), 1), 0.01)
-    budget, shortest = int(room / rate), ending
+    stored = max(sum(message.tokens for message in messages), 1)
+    budget, shortest = int(room * stored / max(ending.cost, 1)), ending
     for _ in range(TRIM_ATTEMPTS):
         kept = keep_steps(messages, max(budget, 1))
         result = trim_open_turn([messages[place] for place in kept], max(budget, 1), count_stored)
-        shorter = list(result.messages)
-        for trim in result.trims:
-            shorter[trim.index] = recounted(shorter[trim.index])
-        shortest = _priced(messages, kept, shorter, result.trims, cost)
+        shortest = _priced(messages, kept, _recount(result), result.trims, cost)
         if shortest.cost <= room:
             break
-        budget -= int((shortest.cost - room) / rate) + 1
+        budget = min(int(room * result.tokens / shortest.cost), budget - 1)
     return shortest
+
+
+def last_steps(turn: Sequence[Message], room: int, cost: Cost) -> Taken:
+    """Leave out the oldest steps of a finished turn until the turn fits, calls and results together.
+
+    The words of users, the latest step and the answer stay in any case; so does all of a turn out of order.
+
+    Args:
+        turn: The stored messages of the turn.
+        room: The wanted cost, in the model's tokens.
+        cost: Prices messages in the model's tokens.
+    """
+    left, gone = cost(turn), set[int]()
+    seqs = [message.seq for message in turn]
+    for step in _older_steps(turn) if turn[0].starts_turn and seqs == sorted(seqs) else ():
+        if left <= room:
+            break
+        gone.update(step)
+        left -= cost([turn[place] for place in step])
+    kept = [place for place in range(len(turn)) if place not in gone]
+    ending = _priced(turn, kept, [turn[place] for place in kept], (), cost)
+    return (
+        Taken(ending.messages, cost(ending.messages), left_out=ending.left_out) if gone else Taken(turn, left)
+    )
+
+
+def shorten_turn(messages: Sequence[Message], room: int, cost: Cost) -> Taken | None:
+    """Shorten the results of a finished turn until the turn fits; leave out older steps too if needed.
+
+    The words of users, the latest step and the answer stay, as in an open turn.
+
+    Args:
+        messages: The stored messages of the turn.
+        room: The largest cost, in the model's tokens.
+        cost: Prices messages in the model's tokens.
+
+    Returns:
+        The turn as it fits; None if the turn fits in no way.
+    """
+    shorter = _shorten_results(messages, room, cost)
+    if shorter is not None or room <= 0:
+        return shorter
+    kept = fit_ending(messages, room, cost)
+    price = cost(kept.messages)
+    return Taken(kept.messages, price, kept.stored.trims, kept.left_out) if price <= room else None
+
+
+def _shorten_results(messages: Sequence[Message], room: int, cost: Cost) -> Taken | None:
+    rate = max(cost(messages) / max(sum(message.tokens for message in messages), 1), 0.01)
+    budget = int(room / rate)
+    for _ in range(TRIM_ATTEMPTS):
+        result = trim_turn(messages, budget, count_stored) if budget > 0 else None
+        if result is None:
+            return None
+        shorter = _recount(result)
+        price = cost(shorter)
+        if price <= room:
+            return Taken(shorter, price, result.trims)
+        budget -= int((price - room) / rate) + 1
+    return None
+
+
+def _recount(result: TrimmedTurn) -> list[Message]:
+    """Count the shortened messages anew."""
+    cut = {trim.index for trim in result.trims}
+    return [recounted(one) if place in cut else one for place, one in enumerate(result.messages)]
 
 
 def shortest_tokens(messages: Sequence[Message]) -> int:
@@ -145,7 +208,7 @@ def _priced(
     cost: Cost,
 ) -> Ending:
     """Price a turn with only some messages kept, each perhaps shortened."""
-    own = _own_places(given)
+    own, is_new = _own_places(given), [message.seq == NOT_STORED for message in given]
     shown = list(messages)
     gone = sorted(set(range(len(given))).difference(kept))
     if gone:
@@ -159,7 +222,7 @@ def _priced(
         Taken(stored, cost(stored) if stored else 0, [one for one in named if one.seq != NOT_STORED]),
         Taken(added, cost(added), [one for one in named if one.seq == NOT_STORED]),
         shown,
-        [_left_out(given, own, run, cost) for run in _runs(given, gone)],
+        [_left_out(given, own, run, cost) for run in _runs(own, gone, is_new)],
     )
 
 
@@ -172,17 +235,12 @@ def _own_places(given: Sequence[Message]) -> list[int]:
     return places
 
 
-def _runs(given: Sequence[Message], gone: Sequence[int]) -> Iterator[list[int]]:
-    """Yield runs of neighbours, stored and new messages apart."""
-    edges = [
-        place
-        for place in range(1, len(gone))
-        if gone[place] != gone[place - 1] + 1
-        or (given[gone[place]].seq == NOT_STORED) != (given[gone[place - 1]].seq == NOT_STORED)
-    ]
-    for start, stop in pairwise([0, *edges, len(gone)]):
-        if start < stop:
-            yield list(gone[start:stop])
+def _runs(own: Sequence[int], gone: Collection[int], is_new: Sequence[bool]) -> Iterator[list[int]]:
+    """Yield runs of neighbours in the log, stored and new messages apart."""
+    order = sorted(range(len(own)), key=lambda place: (is_new[place], own[place]))
+    for (is_gone, _), run in groupby(order, key=lambda place: (place in gone, is_new[place])):
+        if is_gone:
+            yield list(run)
 
 
 def _left_out(given: Sequence[Message], own: Sequence[int], run: Sequence[int], cost: Cost) -> Exclusion:

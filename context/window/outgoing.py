@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from context.certificate import Exclusion
@@ -10,7 +10,7 @@ from context.shape.check import check_shape
 from context.shape.fit import fit_body, fit_message, must_look
 from context.shape.order import order_roles
 from context.shape.pictures import limit_pictures
-from context.shape.rule_names import Fitting, ShapeRule
+from context.shape.rule_names import Fitting, ShapeRule, few_marks
 from context.shape.target import RequestLimits, target_of
 from context.tokens import EMPTY, Count, EncodingName, count_text
 from context.tokens.media_facts import Media
@@ -26,11 +26,9 @@ from context.tokens.message_counts import (
 )
 from context.tokens.pieces import Pieces, pieces_of
 from context.types import JsonObject, Message, Role, Wire
-from context.wire import ConvertedWindow, Loss, LossKind, check_pairs, convert
+from context.wire import ConvertedWindow, Loss, check_pairs, convert
+from context.wire.formats import format_of
 from context.wire.neutral import dump
-from context.wire.openai.write import is_empty
-from context.wire.responses.facts import REASONING, loose_reasoning
-from context.wire.responses.write import LOOSE_REASONING
 
 
 @dataclass(frozen=True)
@@ -112,6 +110,7 @@ class Sender:
             refused: Content not to be sent again.
         """
         self.wire = wire
+        self.form = format_of(wire)
         self.model = model
         known = target_of(wire, model)
         self.target = replace(known, limits=refused.within(known.limits))
@@ -155,18 +154,22 @@ class Sender:
     def send(self, messages: Sequence[Message]) -> Outgoing:
         """Write messages with whole pairs and answers behind their calls, as stored if sendable."""
         limited = limit_pictures(messages, self.target.limits, recounted)
-        is_converted = self.wire is Wire.ANTHROPIC or any(m.wire is not self.wire for m in messages)
+        is_converted = self.form.merges_roles or any(m.wire is not self.wire for m in messages)
         written = self._converted(limited.messages) if is_converted else self._native(limited.messages)
         ordered = order_roles(written.items, self.target, has_system=self.has_system)
-        bodies = [json.loads(item) for item in ordered.items] if ordered.rules else written.bodies
+        items = few_marks(ordered.items)
+        is_marked_less = items != list(ordered.items)
+        is_as_written = not ordered.rules and not is_marked_less
+        bodies = written.bodies if is_as_written else [json.loads(item) for item in items]
         fits = [
             *self._fits_of(messages),
             *((0, self._shapings[i]) for i in written.items if i in self._shapings),
         ]
         rules = {*limited.rules, *ordered.rules, *(rule for _, fit in fits for rule in fit.applied)}
+        rules |= {ShapeRule.CACHE_MARKS} if is_marked_less else set()
         losses = [Loss(seq, kind, why) for seq, fit in fits for kind, why in fit.losses]
         return Outgoing(
-            tuple(ordered.items),
+            tuple(items),
             written.system,
             (*losses, *written.dropped),
             written.count + ordered.added,
@@ -188,10 +191,10 @@ class Sender:
         ]
 
     def _native(self, messages: Sequence[Message]) -> _Written:
-        left_out = _SAYS_NOTHING[self.wire](messages)
-        dropped = tuple(Loss(messages[place].seq, *_WHY_NOTHING[self.wire]) for place in sorted(left_out))
+        left_out = self.form.find_silent(messages)
+        dropped = tuple(Loss(messages[place].seq, *self.form.silent_loss) for place in sorted(left_out))
         messages = [message for place, message in enumerate(messages) if place not in left_out]
-        paired = _FACTS_PAIR[self.wire](messages) or not check_pairs([m.body for m in messages], self.wire)
+        paired = self.form.pairs_by_facts(messages) or not check_pairs([m.body for m in messages], self.wire)
         return _Written(
             [message.raw for message in messages],
             [message.body if must_look(message, self.target) else _stub(message) for message in messages],
@@ -282,67 +285,5 @@ class Sender:
 
 def _stub(message: Message) -> JsonObject:
     """Stand for a message without content to check."""
-    is_user = message.role is Role.TOOL and message.wire is Wire.ANTHROPIC
+    is_user = message.role is Role.TOOL and format_of(message.wire).result_key is None
     return {"role": "user" if is_user else message.role.value}
-
-
-def _openai_facts_pair(messages: Sequence[Message]) -> bool:
-    """Say by the facts alone whether the messages directly behind each call answer it."""
-    pending: set[str] = set()
-    for message in messages:
-        if message.answer_ids:
-            if message.answer_ids[0] not in pending:
-                return False
-            pending.discard(message.answer_ids[0])
-        elif pending:
-            return False
-        else:
-            pending = set(message.call_ids)
-    return not pending
-
-
-def _responses_facts_pair(messages: Sequence[Message]) -> bool:
-    """Say by the facts alone whether each output follows its call; reasoning needs a closer look."""
-    waiting: set[str] = set()
-    for message in messages:
-        if not waiting.issuperset(message.answer_ids) or not waiting.isdisjoint(message.call_ids):
-            return False
-        waiting.difference_update(message.answer_ids)
-        waiting.update(message.call_ids)
-        if message.role is Role.ASSISTANT and REASONING in message.raw:
-            return False
-    return not waiting
-
-
-_FACTS_PAIR: dict[Wire, Callable[[Sequence[Message]], bool]] = {
-    Wire.OPENAI: _openai_facts_pair,
-    Wire.RESPONSES: _responses_facts_pair,
-}
-"""Quick checks of messages sent as stored; after a "no", `check_pairs` decides."""
-
-
-def _silent(messages: Sequence[Message]) -> set[int]:
-    return {place for place, message in enumerate(messages) if is_empty(message)}
-
-
-def _loose(messages: Sequence[Message]) -> set[int]:
-    """Find empty messages and reasoning that led to nothing, decoding only turns with such content."""
-    empty = {
-        place
-        for place, message in enumerate(messages)
-        if "[]" in message.raw and message.body.get("content") == [] and "role" in message.body
-    }
-    reasons = any(REASONING in message.raw for message in messages if message.role is Role.ASSISTANT)
-    return empty | (loose_reasoning([message.body for message in messages]) if reasons else set())
-
-
-_SAYS_NOTHING: dict[Wire, Callable[[Sequence[Message]], set[int]]] = {
-    Wire.OPENAI: _silent,
-    Wire.RESPONSES: _loose,
-}
-"""Content of stored messages that a provider would not take back."""
-
-_WHY_NOTHING = {
-    Wire.OPENAI: (LossKind.EMPTY, "an assistant message that says nothing was left out"),
-    Wire.RESPONSES: LOOSE_REASONING,
-}

@@ -13,8 +13,9 @@ from context.summary.prompt import SummaryInput, riding_message
 from context.tokens import count_text
 from context.tokens.families import ModelFamily, family_of
 from context.tokens.message_counts import is_plain
-from context.types import JsonObject, Message, Role, Wire
+from context.types import JsonObject, Message, Role
 from context.window.types import ActiveSummary, Window, WindowRequest, new_message, notes_message
+from context.wire.formats import format_of
 from context.wire.openai.write import is_empty
 
 
@@ -99,7 +100,12 @@ def prefix_of(request: WindowRequest, window: Window, tools: Sequence[JsonObject
     stored = stored[: max((turn.stop for turn in turns), default=0)]
     system = request.system.raw if request.system else None
     items = _items(system, notes, stored)
-    if request.wire is not Wire.OPENAI or not stored or items is None or window.items[: len(items)] != items:
+    if (
+        not format_of(request.wire).is_chat
+        or not stored
+        or items is None
+        or window.items[: len(items)] != items
+    ):
         return None
     version = notes.version if notes else 0
     sha256 = _digest(items, tools)
@@ -152,7 +158,7 @@ def _mended(messages: Sequence[Message]) -> list[Message]:
 def _items(
     system: str | None, notes: ActiveSummary | None, messages: Sequence[Message]
 ) -> tuple[str, ...] | None:
-    if any(message.wire is not Wire.OPENAI and not is_plain(message) for message in messages):
+    if any(not format_of(message.wire).is_chat and not is_plain(message) for message in messages):
         return None
     said = (message.raw for message in messages if not is_empty(message))
     return (*([system] if system else ()), *([notes_message(notes).raw] if notes else ()), *said)

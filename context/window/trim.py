@@ -7,7 +7,8 @@ from itertools import chain
 from typing import Any
 
 from context.text.clip import ceil_border, floor_border
-from context.types import JsonObject, Message, Wire
+from context.types import JsonObject, Message
+from context.wire.formats import format_of
 
 FLOOR_CHARS = 240
 """Characters that always stay of a result's text, enough to recognize the result."""
@@ -18,7 +19,7 @@ OLDER_CHARS = 1_000
 OLDER_RESULTS = 8
 """Number of results cut to `OLDER_CHARS` before the oldest goes to the floor."""
 
-PORTION = 0.2
+PORTION = 0.4
 """Share of the room; an open turn frees a multiple of the share."""
 
 _HEAD_SHARE = 2 / 3
@@ -268,11 +269,11 @@ def _with_results(message: Message, rewrite: _Rewrite) -> JsonObject:
     if not message.answer_ids:
         return {}
     body = message.body
-    if message.wire is Wire.ANTHROPIC:
+    key = format_of(message.wire).result_key
+    if key is None:
         content = body.get("content")
         blocks = content if isinstance(content, list) else []
         return {**body, "content": [_with_result_block(block, rewrite) for block in blocks]}
-    key = "output" if message.wire is Wire.RESPONSES else "content"
     return {**body, key: _with_output(body.get(key), rewrite)}
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from context.certificate import Certificate
 from context.conversation.history import NOT_STORED
@@ -106,6 +107,7 @@ class WindowRequest:
         system: The system prompt, a message of plain text; None for none.
         tools: The size of the tool definitions.
         notes: The summary in force.
+        compacted: The provider's compacted window in place of a summary; empty for none.
         recall: Passages of older turns relevant to the new messages, with the room allowed.
         unread: Older raw messages not read.
         user_recall: Passages of the user's other sessions; None if not requested.
@@ -113,6 +115,9 @@ class WindowRequest:
         wire: The outgoing format.
         calibration: Corrections learned from reported usage of the model.
         refused: Content refused by the session's provider before, not to be sent again.
+        keeps_prefix: Whether the provider's cache keeps the beginning of a request: a change of the beginning
+            within a turn is dear then.
+        is_bare: Whether the open turn has outgrown its beginning before.
     """
 
     model: str
@@ -122,6 +127,7 @@ class WindowRequest:
     system: Message | None = None
     tools: ToolsCount = NO_TOOLS
     notes: ActiveSummary | None = None
+    compacted: Sequence[Message] = ()
     recall: RecallOffer = NO_OFFER
     unread: Unread | None = None
     user_recall: RecallOffer | None = None
@@ -129,6 +135,8 @@ class WindowRequest:
     wire: Wire = Wire.OPENAI
     calibration: Calibration = UNCALIBRATED
     refused: RefusedBefore = NOTHING_REFUSED
+    keeps_prefix: bool = False
+    is_bare: bool = False
 
 
 @dataclass(frozen=True)
@@ -146,6 +154,7 @@ class Window:
         shelved: The shown artifacts, and the use of each.
         recalled: The shown older turns, the reason for not showing more, and the limit.
         user_recalled: The same for the user's other sessions; None if not requested.
+        is_bare: True if the open turn has outgrown its beginning: only a summary and few turns stand before.
     """
 
     items: tuple[str, ...]
@@ -158,6 +167,7 @@ class Window:
     shelved: ShownArtifacts = NO_ARTIFACTS
     recalled: Recalled = NO_RECALL
     user_recalled: Recalled | None = None
+    is_bare: bool = False
 
 
 def new_message(
@@ -192,32 +202,47 @@ def notes_message(notes: ActiveSummary, wire: Wire = Wire.OPENAI) -> Message:
 
 
 class NotesVersions:
-    """The summary in several lengths; shorter versions are written and counted only when needed."""
+    """What stands for older turns: a provider's compacted window, a summary in several lengths, or both.
 
-    def __init__(self, notes: ActiveSummary | None, wire: Wire) -> None:
+    Shorter versions of a summary are written and counted only when needed; a compaction is never shortened.
+    """
+
+    def __init__(self, notes: ActiveSummary | None, wire: Wire, compacted: Sequence[Message] = ()) -> None:
         """Write the whole summary, and no shorter version yet."""
-        self._notes, self._wire = notes, wire
-        self._shorter: list[Message] | None = None
-        self.whole = notes_message(notes, wire) if notes else None
+        self._notes, self._wire, self._compacted = notes, wire, tuple(compacted)
+        self._shorter: tuple[Message, ...] | None = None
+        self.whole: Sequence[Message] = (*compacted, *([notes_message(notes, wire)] if notes else []))
 
-    def longest_first(self) -> Iterator[Message]:
-        """Yield the whole summary, then the shorter versions."""
-        if self._notes is None or self.whole is None:
+    @property
+    def required(self) -> Sequence[Message]:
+        """The version to take before any turn: with a compaction, since nothing else stands for its turns."""
+        return self.whole if self._compacted else ()
+
+    def longest_first(self) -> Iterator[Sequence[Message]]:
+        """Yield the whole, then the shorter versions."""
+        if not self.whole:
             return
         yield self.whole
+        if self._notes is None:
+            return
         if self._shorter is None:
-            self._shorter = list(self._write(self._notes))
-        yield from self._shorter
+            self._shorter = _shorter_notes(self._notes, self._wire)
+        yield from ((*self._compacted, message) for message in self._shorter)
 
-    def shortest(self) -> Message | None:
+    def shortest(self) -> Sequence[Message]:
         """Return the shortest version; of an emergency the note alone."""
-        return min(self.longest_first(), key=lambda one: one.tokens, default=None)
+        return min(self.longest_first(), key=lambda one: sum(message.tokens for message in one), default=())
 
-    def _write(self, notes: ActiveSummary) -> Iterator[Message]:
-        texts = summary_lengths(notes.text, shares=NOTES_SHARES) if notes.text.strip() else ()
-        for text in (*texts, *([""] if notes.ending else [])):
-            if len(text) < len(notes.text) and (text.strip() or notes.ending):
-                yield notes_message(replace(notes, text=text, tokens=None, tokens_wide=None), self._wire)
+
+@lru_cache(maxsize=1_024)
+def _shorter_notes(notes: ActiveSummary, wire: Wire) -> tuple[Message, ...]:
+    """Write the shorter versions of a summary; kept, since a session's requests share its summary."""
+    texts = summary_lengths(notes.text, shares=NOTES_SHARES) if notes.text.strip() else ()
+    return tuple(
+        notes_message(replace(notes, text=text, tokens=None, tokens_wide=None), wire)
+        for text in (*texts, *([""] if notes.ending else []))
+        if len(text) < len(notes.text) and (text.strip() or notes.ending)
+    )
 
 
 def recall_message(blocks: Sequence[RecallBlock], wire: Wire = Wire.OPENAI) -> Message:

@@ -1,23 +1,15 @@
 """Wire formats: the parts of a message in each provider's shape, and conversion between the shapes."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
+from context.errors import InvalidInputError
 from context.types import JsonObject, Wire
-from context.wire.anthropic import facts as anthropic
-from context.wire.check import check_pairs
 from context.wire.convert import convert
 from context.wire.facts import MessageFacts, need_object
+from context.wire.formats import format_of
 from context.wire.neutral import ConvertedWindow, Loss, LossKind
-from context.wire.openai import facts as openai
-from context.wire.responses import facts as responses
 
 __all__ = ["ConvertedWindow", "Loss", "LossKind", "MessageFacts", "check_pairs", "convert", "describe"]
-
-_DESCRIBE: dict[Wire, Callable[[JsonObject, str], MessageFacts]] = {
-    Wire.OPENAI: openai.describe,
-    Wire.ANTHROPIC: anthropic.describe,
-    Wire.RESPONSES: responses.describe,
-}
 
 
 def describe(body: object, wire: Wire, path: str = "message") -> MessageFacts:
@@ -38,4 +30,20 @@ def describe(body: object, wire: Wire, path: str = "message") -> MessageFacts:
         InvalidInputError: The message cannot be sent; the field is named as in
             `messages[3].tool_calls[0].id`.
     """
-    return _DESCRIBE[wire](need_object(body, path), path)
+    return format_of(wire).describe(need_object(body, path), path)
+
+
+def check_pairs(items: Sequence[JsonObject], wire: Wire) -> list[str]:
+    """List faults in the order and pairs of an outgoing array, as strictly as the provider.
+
+    Args:
+        items: Decoded messages or items.
+        wire: The format of the items.
+
+    Returns:
+        A sentence per fault, each beginning with its place, as in `messages[3]: …`; empty if sendable.
+    """
+    try:
+        return format_of(wire).check(items)
+    except InvalidInputError as error:
+        return [error.message]

@@ -2,19 +2,17 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from context.types import JsonObject, Message, Wire
+from context.types import Message
+from context.wire.format import Keep
+from context.wire.formats import format_of
+from context.wire.neutral import member
 
 Occurrence = tuple[str, int]
 """An id, and its number among equal ids of the message: 0 for the first."""
-
-_Keep = Callable[[object], bool]
-
-_THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
-_LEGACY_PREFIX = "function_call:"
 
 
 def without_calls(message: Message, call_ids: Collection[str]) -> Message | None:
@@ -59,7 +57,7 @@ def without(
     """
     if not calls and not answers:
         return message
-    body = _EDIT[message.wire](message.body, _all_but(calls), _all_but(answers))
+    body = format_of(message.wire).edit(message.body, _all_but(calls), _all_but(answers))
     if body is None:
         return None
     return replace(
@@ -82,8 +80,8 @@ def only_answers(message: Message, answers: AbstractSet[Occurrence]) -> Message:
     """
     keep = _all_but(frozenset(number_occurrences(message.answer_ids)) - answers)
     content = message.body.get("content")
-    results = [block for block in content or () if str(_member(block, "type")).endswith("tool_result")]
-    kept = [block for block in results if keep(_member(block, "tool_use_id"))]
+    results = [block for block in content or () if str(member(block, "type")).endswith("tool_result")]
+    kept = [block for block in results if keep(member(block, "tool_use_id"))]
     raw = json.dumps({**message.body, "content": kept}, ensure_ascii=False, separators=(",", ":"))
     ids = tuple(one[0] for one in number_occurrences(message.answer_ids) if one in answers)
     return replace(message, raw=raw, answer_ids=ids)
@@ -101,14 +99,14 @@ def number_occurrences(ids: Iterable[str]) -> list[Occurrence]:
 
 def is_reasoning_item(message: Message) -> bool:
     """Say whether a message is a Responses reasoning item, refused without the item after the reasoning."""
-    return message.wire is Wire.RESPONSES and message.body.get("type") == "reasoning"
+    return format_of(message.wire).is_list_of_items and message.body.get("type") == "reasoning"
 
 
 def _all_of(ids: Iterable[str], chosen: Collection[str]) -> AbstractSet[Occurrence]:
     return frozenset(occurrence for occurrence in number_occurrences(ids) if occurrence[0] in chosen)
 
 
-def _all_but(dropped: AbstractSet[Occurrence]) -> _Keep:
+def _all_but(dropped: AbstractSet[Occurrence]) -> Keep:
     """Make a filter to call for each id of a message, in order."""
     seen: Counter[str] = Counter()
 
@@ -120,84 +118,3 @@ def _all_but(dropped: AbstractSet[Occurrence]) -> _Keep:
         return (call_id, occurrence) not in dropped
 
     return keep
-
-
-def _edit_openai(body: JsonObject, keep_call: _Keep, keep_answer: _Keep) -> JsonObject | None:
-    if body.get("role") in {"tool", "function"}:
-        return body if keep_answer(_answered_id(body)) else None
-    edited = dict(body)
-    if isinstance(body.get("tool_calls"), list):
-        calls = [call for call in body["tool_calls"] if keep_call(_member(call, "id"))]
-        edited["tool_calls"] = _signed_first(body["tool_calls"], calls)
-        if not calls:
-            del edited["tool_calls"]
-    if body.get("function_call") and not keep_call(
-        f"{_LEGACY_PREFIX}{_member(body['function_call'], 'name')}"
-    ):
-        del edited["function_call"]
-    parts = ("tool_calls", "function_call", "refusal", "audio")
-    says = _says_something(edited.get("content")) or any(edited.get(part) for part in parts)
-    return edited if says else None
-
-
-def _signed_first(calls: list[JsonObject], kept: list[JsonObject]) -> list[JsonObject]:
-    """Keep the thought signature of parallel calls: Gemini signs the first call alone."""
-    signed = next((call for call in calls if _is_signed(call)), None)
-    if not kept or signed is None or any(map(_is_signed, kept)):
-        return kept
-    return [{**kept[0], "extra_content": signed["extra_content"]}, *kept[1:]]
-
-
-def _is_signed(call: object) -> bool:
-    google = _member(_member(call, "extra_content"), "google")
-    return bool(_member(google, "thought_signature"))
-
-
-def _answered_id(body: JsonObject) -> object:
-    if body.get("role") == "function":
-        return f"{_LEGACY_PREFIX}{body.get('name')}"
-    return body.get("tool_call_id")
-
-
-def _edit_anthropic(body: JsonObject, keep_call: _Keep, keep_answer: _Keep) -> JsonObject | None:
-    content = body.get("content")
-    if not isinstance(content, list):
-        return body if _says_something(content) else None
-    blocks = [block for block in content if _keeps_block(block, keep_call, keep_answer)]
-    spoken = [block for block in blocks if _member(block, "type") not in _THINKING_TYPES]
-    return {**body, "content": blocks} if _says_something(spoken) else None
-
-
-def _keeps_block(block: object, keep_call: _Keep, keep_answer: _Keep) -> bool:
-    kind = str(_member(block, "type"))
-    if kind.endswith("tool_use"):
-        return keep_call(_member(block, "id"))
-    if kind.endswith("tool_result"):
-        return keep_answer(_member(block, "tool_use_id"))
-    return True
-
-
-def _edit_responses(body: JsonObject, keep_call: _Keep, keep_answer: _Keep) -> JsonObject | None:
-    """Keep or drop the whole item: an item is one call, or one result."""
-    ids = [body.get(key) for key in ("call_id", "id", "approval_request_id")]
-    return body if all(map(keep_call, ids)) and all(map(keep_answer, ids)) else None
-
-
-def _says_something(content: object) -> bool:
-    """Say whether content holds more than blank text."""
-    if isinstance(content, str):
-        return bool(content.strip())
-    if not isinstance(content, list):
-        return False
-    return any(_member(block, "type") != "text" or str(_member(block, "text")).strip() for block in content)
-
-
-def _member(value: object, key: str) -> object:
-    return value.get(key) if isinstance(value, dict) else None
-
-
-_EDIT: dict[Wire, Callable[[JsonObject, _Keep, _Keep], JsonObject | None]] = {
-    Wire.OPENAI: _edit_openai,
-    Wire.ANTHROPIC: _edit_anthropic,
-    Wire.RESPONSES: _edit_responses,
-}

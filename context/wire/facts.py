@@ -9,6 +9,21 @@ from context.types import JsonObject, Role
 
 
 @dataclass(frozen=True)
+class Limits:
+    """Limits of a format.
+
+    Attributes:
+        id_chars: Longest id of a call.
+        name_chars: Longest name of a tool.
+        has_plain_ids: True if ids consist of letters, digits, `_` and `-`.
+    """
+
+    id_chars: int
+    name_chars: int
+    has_plain_ids: bool = False
+
+
+@dataclass(frozen=True)
 class MessageFacts:
     """Facts of a message, independent of its wire format.
 
@@ -17,12 +32,14 @@ class MessageFacts:
         call_ids: Ids of tool calls made and not answered in the message, in order.
         answer_ids: Ids of tool calls answered and not made in the message, in order.
         speaker: The speaker's name from the platform, else None.
+        compacts: True if the message holds a provider's compaction, which stands for everything before.
     """
 
     role: Role
     call_ids: tuple[str, ...] = ()
     answer_ids: tuple[str, ...] = ()
     speaker: str | None = None
+    compacts: bool = False
 
 
 def need_object(value: object, path: str) -> JsonObject:

@@ -3,7 +3,16 @@
 import re
 
 from context.types import JsonObject
-from context.wire.neutral import Content, LossKind, Lost, NeutralMedia, NeutralMediaKind, text_at
+from context.wire.neutral import (
+    LOST_COMPACTION,
+    Content,
+    LossKind,
+    Lost,
+    NeutralMedia,
+    NeutralMediaKind,
+    Text,
+    text_at,
+)
 
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*?);base64,", re.IGNORECASE)
 _DEFAULT_NAMES = {"application/pdf": "document.pdf", "text/plain": "document.txt"}
@@ -32,6 +41,28 @@ def openai_file(part: JsonObject) -> Content:
     if data and not _DATA_URL.match(data):
         return NeutralMedia(NeutralMediaKind.FILE, data=data, name=name)
     return located(NeutralMediaKind.FILE, data or text_at(part, "file_url"), name=name)
+
+
+def read_unknown(part: JsonObject) -> list[Content]:
+    """Read a part that a format does not know: the part's words, or a note in its place."""
+    kind = str(part.get("type"))
+    if kind in {"thinking", "redacted_thinking"}:
+        return [Lost(LossKind.REASONING, "thinking inside the content was left out whole")]
+    if kind == "compaction":
+        return [LOST_COMPACTION]
+    words = text_at(part, "text") or joined_text(part.get("content"))
+    if words:
+        return [Text(words), Lost(LossKind.CONTENT, f"a part of type {kind[:40]} became plain text")]
+    name = kind.removeprefix("input_").removesuffix("_url")[:40]
+    return [Text(f"[{name} not shown]"), Lost(LossKind.MEDIA, f"the {name} became a note")]
+
+
+def joined_text(content: object) -> str:
+    """Join the words of text blocks; a string stays."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n\n".join(text_at(block, "text") for block in blocks if isinstance(block, dict))
 
 
 def address_of(media: NeutralMedia) -> str:

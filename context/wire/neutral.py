@@ -9,6 +9,7 @@ from typing import TypeAlias
 from context.types import JsonObject, Message, Role
 
 _NAMES_SHOWN = 6
+_TEXT_TYPES = frozenset({"text", "input_text", "output_text"})
 
 
 class LossKind(StrEnum):
@@ -91,8 +92,11 @@ class Lost:
     why: str
 
 
+LOST_COMPACTION = Lost(LossKind.REASONING, "a provider's compaction was left out: only its makers read it")
+
+
 @dataclass(frozen=True)
-class Call:
+class NeutralCall:
     """A tool call; `arguments` is JSON text, or free text for a free-form tool."""
 
     call_id: str
@@ -111,7 +115,7 @@ class ToolAnswer:
 
 
 Content: TypeAlias = Text | NeutralMedia | Lost
-Part: TypeAlias = Content | Call | ToolAnswer
+Part: TypeAlias = Content | NeutralCall | ToolAnswer
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,7 @@ class NeutralEntry:
         """Ids of calls to be answered by a later entry."""
         if self.native is not None:
             return self.native.call_ids
-        return tuple(part.call_id for part in self.parts if isinstance(part, Call))
+        return tuple(part.call_id for part in self.parts if isinstance(part, NeutralCall))
 
     @property
     def answer_ids(self) -> tuple[str, ...]:
@@ -221,3 +225,27 @@ def contents_of(parts: Sequence[Part]) -> list[Text | NeutralMedia]:
 def told_contents(parts: Sequence[Part]) -> list[Text | NeutralMedia]:
     """Keep media and non-blank words: providers refuse blank texts."""
     return [part for part in contents_of(parts) if not isinstance(part, Text) or part.text.strip()]
+
+
+def says_something(content: object) -> bool:
+    """Say whether content holds more than blank text."""
+    if isinstance(content, str):
+        return bool(content.strip())
+    if not isinstance(content, list):
+        return False
+    return any(member(block, "type") != "text" or str(member(block, "text")).strip() for block in content)
+
+
+def member(value: object, key: str) -> object:
+    """Read a member of a JSON object; None of any other value."""
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def has_words(body: JsonObject) -> bool:
+    """Say whether a message has content; a user's message of no parts, or of blank parts only, has none."""
+    content = body.get("content")
+    return body.get("role") != "user" or not isinstance(content, list) or not all(map(_is_blank, content))
+
+
+def _is_blank(part: JsonObject) -> bool:
+    return part.get("type") in _TEXT_TYPES and not str(part.get("text") or "").strip()

@@ -39,7 +39,9 @@ class MessagePart:
 
 
 _TEXT_TYPES = frozenset({"text", "input_text", "output_text", "refusal", "summary_text"})
-_THINKING_TYPES = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_text", "compaction"})
+_THINKING_TYPES = frozenset(
+    {"thinking", "redacted_thinking", "reasoning", "reasoning_text", "compaction", "compaction_summary"}
+)
 _MEDIA_TYPES = {
     "image": "image",
     "image_url": "image",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from context.text.clip import name_on_one_line
 from context.tokens.message_counts import recounted
 from context.types import JsonObject, Message, Role, Wire
+from context.wire.formats import format_of
 from context.wire.neutral import dump
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -36,12 +37,16 @@ def _labelled(message: Message) -> Message:
     content = message.body.get("content")
     if message.body.get("name") or not content or _first_words(content).startswith(label):
         return message
+    form = format_of(message.wire)
     is_plain = isinstance(content, str) and message.body.keys() == {"role", "content"}
-    if _NAME.fullmatch(speaker) and (message.wire is Wire.OPENAI or is_plain):
+    if _NAME.fullmatch(speaker) and (form.is_chat or is_plain):
         named = {"role": "user", "name": speaker, **message.body}
         return recounted(replace(message, raw=dump(named), wire=Wire.OPENAI))
-    kind = "input_text" if message.wire is Wire.RESPONSES else "text"
-    labelled = f"{label} {content}" if isinstance(content, str) else [{"type": kind, "text": label}, *content]
+    labelled = (
+        f"{label} {content}"
+        if isinstance(content, str)
+        else [{"type": form.user_text, "text": label}, *content]
+    )
     return recounted(replace(message, raw=dump({**message.body, "content": labelled})))
 
 

@@ -144,13 +144,30 @@ def chunks(body: Mapping[str, Any], *, with_usage: bool, words_per_chunk: int = 
     head = {key: body[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     events: list[JsonObject] = []
     for choice in body["choices"]:
-        pieces = re.findall(rf"(?:\S*\s*){{1,{words_per_chunk}}}", choice["message"].get("content") or "")
-        deltas = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces if piece)]
+        message = choice["message"]
+        pieces = cut_text(message.get("content") or "", words_per_chunk)
+        deltas = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces)]
         events += [_chunk(head, delta, None) for delta in deltas]
+        for index, call in enumerate(message.get("tool_calls", [])):
+            events += [_chunk(head, {"tool_calls": [piece]}, None) for piece in _call_pieces(index, call)]
         events.append(_chunk(head, {}, choice["finish_reason"]))
     if with_usage:
         events.append({**head, "choices": [], "usage": body["usage"]})
     return events
+
+
+def cut_text(text: str, words: int) -> list[str]:
+    """Cut a text into pieces of so many words."""
+    return [piece for piece in re.findall(rf"(?:\S*\s*){{1,{words}}}", text) if piece]
+
+
+def _call_pieces(index: int, call: Mapping[str, Any]) -> list[JsonObject]:
+    """Cut a tool call: id and name first, then the arguments in two halves."""
+    arguments = call["function"]["arguments"]
+    half = len(arguments) // 2
+    first = {"index": index, **call, "function": {**call["function"], "arguments": ""}}
+    rest = (arguments[:half], arguments[half:])
+    return [first, *({"index": index, "function": {"arguments": part}} for part in rest)]
 
 
 def _chunk(head: JsonObject, delta: JsonObject, finish: str | None) -> JsonObject:

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from context.types import JsonObject
 from llm.scripted.answers import chunks, completion, error_answer
+from llm.scripted.dialects import DIALECTS
 from llm.scripted.steps import Mode, Script, Step
 
 _DRIP_INTERVAL_S = 0.1
@@ -49,7 +50,7 @@ class ScriptedServer:
         self._released = threading.Event()
         self._stopping = threading.Event()
         self._lock = threading.Lock()
-        self._http = _Http(("127.0.0.1", port), _Handler)
+        self._http = _Http(("127.0.0.1", port), _RequestHandler)
         self._http.scripted = self
         self._thread: threading.Thread | None = None
 
@@ -145,7 +146,7 @@ class _Http(ThreadingHTTPServer):
         """Ignore the error: a client gone away is part of the play."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _RequestHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Http
 
@@ -209,7 +210,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, request: JsonObject, step: Step, body: JsonObject) -> None:
         stream = bool(request.get("stream"))
-        if stream:
+        dialect = DIALECTS.get(self.path)
+        if dialect is not None:
+            body = dialect.convert(body)
+        if stream and dialect is not None:
+            payload = "".join(map(_event, dialect.stream(body))).encode()
+        elif stream:
             options = request.get("stream_options") or {}
             events = chunks(body, with_usage=bool(options.get("include_usage")))
             lines = [f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events]
@@ -251,6 +257,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(payload)
+
+
+def _event(event: JsonObject) -> str:
+    return f"event: {event['type']}\ndata: {json.dumps(event, ensure_ascii=False)}\n\n"
 
 
 def _step_from(value: Any) -> Step:

@@ -196,6 +196,13 @@ def find_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> Artifac
     return read_facts(TextCipher(db, tenant_id), row) if row else None
 
 
+def find_facts(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> dict[str, ArtifactFacts]:
+    """Find the facts about the tenant's artifacts, by id; unknown and foreign ids are left out."""
+    cells, wanted = TextCipher(db, tenant_id), sorted(set(artifact_ids))
+    rows = db.execute(select(*_FACTS).where(*_AMONG), {"tenant_id": tenant_id, "artifact_ids": wanted})
+    return {row[0]: read_facts(cells, row) for row in rows}
+
+
 def hold_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactFacts | None:
     """Find an artifact and lock the row until the transaction ends: nobody drops the artifact meanwhile.
 

@@ -28,8 +28,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.focus import focus_key
 from context.types import JsonObject
 from models.artifacts.focus_key import MARK_OF_KEYED, key_forms, stored_key
-from models.base import Base, CreatedAt, TenantPart
-from models.conversations.session import SESSION_KEY
+from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 
@@ -141,7 +140,7 @@ class PlanWish:
 
 
 @dataclass(frozen=True)
-class PlanRow:
+class ArtifactPlanRecord:
     """A stored plan in any state."""
 
     key: PlanKey
@@ -163,7 +162,7 @@ class PlanRow:
 _KEY = tuple(PlanKey.__dataclass_fields__)
 _COLUMNS = [
     StoredArtifactPlan.__table__.c[name]
-    for name in (*_KEY, *(name for name in PlanRow.__dataclass_fields__ if name != "key"))
+    for name in (*_KEY, *(name for name in ArtifactPlanRecord.__dataclass_fields__ if name != "key"))
 ]
 
 _TRIM = text(
@@ -228,7 +227,7 @@ def want_plan(
     return PlanState(state)
 
 
-def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> PlanRow | None:
+def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> ArtifactPlanRecord | None:
     """Find the newest plan of a key, in any state."""
     cells = TextCipher(db, tenant_id)
     newest = select(*_COLUMNS).where(*_of(cells, key)).order_by(StoredArtifactPlan.created_at.desc()).limit(1)
@@ -255,7 +254,7 @@ def may_plan_again(db: Transaction, tenant_id: UUID, key: PlanKey, *, planner: s
 
 def find_ready_plans(
     db: Transaction, tenant_id: UUID, key: PlanKey, *, focus: str, model: str, most: int = MOST_PLANS
-) -> list[PlanRow]:
+) -> list[ArtifactPlanRecord]:
     """Find ready plans by the model for exactly a key's artifacts and the focus, newest first."""
     rows = db.execute(
         select(*_COLUMNS)
@@ -274,7 +273,9 @@ def find_ready_plans(
     return [plan for plan in (_plan(cells, row) for row in rows) if plan.focus == focus]
 
 
-def take_wanted_plans(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> list[PlanRow]:
+def take_wanted_plans(
+    db: Transaction, tenant_id: UUID, session_id: str, *, most: int
+) -> list[ArtifactPlanRecord]:
     """Load the wanted plans of a session, the newest question first."""
     rows = db.execute(
         select(*_COLUMNS)
@@ -375,9 +376,9 @@ def _row(key: PlanKey) -> tuple[str, ...]:
     return (key.session_id, key.question_key, key.artifacts_digest)
 
 
-def _plan(cells: TextCipher, stored: Any) -> PlanRow:
+def _plan(cells: TextCipher, stored: Any) -> ArtifactPlanRecord:
     length = len(_KEY)
-    row = PlanRow(PlanKey(*stored[:length]), *stored[length:])
+    row = ArtifactPlanRecord(PlanKey(*stored[:length]), *stored[length:])
     question = cells.open("artifact_plan.question", row.question, *_row(row.key))
     focus = cells.open("artifact_plan.focus", row.focus, *_row(row.key))
     plan = cells.open_json("artifact_plan.plan", row.plan, *_row(row.key))

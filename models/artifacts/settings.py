@@ -5,18 +5,15 @@ from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from context.artifact_plans.needs_plan import PlanningThresholds
 from context.precompute.worth import WorthLimits
+from models.settings import Settings
 
 
-class ArtifactSettings(BaseSettings):
+class ArtifactSettings(Settings):
     """What becomes an artifact, how long readings of it are kept, and which uploads are taken."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
 
     artifact_split_chars: int = Field(
         5_000, ge=500, description="Store a tool result longer than this, in characters, as an artifact."
@@ -63,22 +60,14 @@ class ArtifactSettings(BaseSettings):
         return self
 
 
-@lru_cache
-def artifact_settings() -> ArtifactSettings:
-    """Read the settings once; they do not change afterwards."""
-    return ArtifactSettings()
+artifact_settings = lru_cache(ArtifactSettings)
+"""Read the settings once; later changes have no effect."""
 
 
-class PlanningSettings(BaseSettings):
+class PlanningSettings(Settings):
     """Use of a planning model, choices of a request, room for artifacts; read from `AFTERTURN_*`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_",
-        frozen=True,
-        extra="ignore",
-        hide_input_in_errors=True,
-        env_ignore_empty=True,
-    )
+    model_config = SettingsConfigDict(env_ignore_empty=True)
 
     artifact_small_total_chars: int = Field(
         5_000, ge=0, description="Total characters of artifacts below which no model plans."
@@ -162,7 +151,5 @@ class PlanningSettings(BaseSettings):
         )
 
 
-@lru_cache
-def planning_settings() -> PlanningSettings:
-    """Read the settings once; later changes are not seen."""
-    return PlanningSettings()
+planning_settings = lru_cache(PlanningSettings)
+"""Read the settings once; later changes have no effect."""

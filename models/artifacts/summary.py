@@ -67,6 +67,7 @@ class ArtifactSummary(Base):
         Index(None, "expires_at"),
         Index(None, "tenant_id", "session_id", postgresql_where=sql("session_id is not null")),
         Index(None, "tenant_id", "user_id", postgresql_where=sql("user_id is not null")),
+        Index(None, "tenant_id", "ready_at", postgresql_where=sql("ready_at is not null")),
     )
 
     tenant_id: Mapped[TenantPart]
@@ -267,6 +268,12 @@ def take_wanted(db: Transaction, tenant_id: UUID, artifact_id: str, *, most: int
     length = len(KEY_COLUMNS)
     cells = TextCipher(db, tenant_id)
     return [_wish(cells, SummaryKey(*row[:length]), *row[length:]) for row in rows]
+
+
+def drop_wish(db: Transaction, tenant_id: UUID, wish: Wish) -> None:
+    """Delete a wish that is not worth a call any more; a later request may ask again."""
+    own = wish.key.of_either(TextCipher(db, tenant_id))
+    db.execute(delete(ArtifactSummary).where(own, ArtifactSummary.state == ReadingState.WANTED))
 
 
 def _wish(cells: TextCipher, key: SummaryKey, focus: str, terms: Sequence[str], *rest: Any) -> Wish:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 from uuid import UUID
 
-from sqlalchemy import BigInteger, CheckConstraint, delete, func, select, text, tuple_, update
+from sqlalchemy import BigInteger, CheckConstraint, func, select, text, tuple_, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.artifacts.artifact import hold_artifact
@@ -18,9 +18,6 @@ from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextCipher
 from models.telemetry.counters import Counted, count
-
-WAYS = ("exact", "near", "extract", "full", "none")
-"""Ways to answer a read of an artifact."""
 
 
 class ArtifactReading(Base):
@@ -57,16 +54,6 @@ def count_readings(db: Transaction, tenant_id: UUID, readings: Mapping[str, int]
             count(Counted.ARTIFACT_READS, how, by=times)
         columns = {"ways": list(counted), "counts": list(counted.values())}
         db.execute(_COUNT, {"tenant_id": tenant_id, **columns})
-
-
-def readings_since(db: Transaction, tenant_id: UUID, since: date) -> dict[str, int]:
-    """Load the counts of a tenant from a day on, by way."""
-    rows = db.execute(
-        select(ArtifactReading.how, func.sum(ArtifactReading.readings))
-        .where(ArtifactReading.tenant_id == tenant_id, ArtifactReading.day >= since)
-        .group_by(ArtifactReading.how)
-    )
-    return {how: int(times) for how, times in rows}
 
 
 _PARTS = tuple(SummaryKey.__dataclass_fields__)
@@ -178,24 +165,6 @@ def tie_summaries(
     forms = list(key_forms(TextCipher(db, tenant_id), key.focus_key))
     asked = {"tenant_id": tenant_id, "artifact_id": key.artifact_id, "focus_keys": forms}
     db.execute(_TIE, {**asked, **owners})
-
-
-def drop_session_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Delete the entries for a session's words. Returns the number of entries."""
-    return db.execute(
-        delete(ArtifactSummary).where(
-            ArtifactSummary.tenant_id == tenant_id, ArtifactSummary.session_id == session_id
-        )
-    ).rowcount
-
-
-def drop_artifact_summaries(db: Transaction, tenant_id: UUID, artifact_id: str) -> int:
-    """Delete all entries of an artifact. Returns the number of entries."""
-    return db.execute(
-        delete(ArtifactSummary).where(
-            ArtifactSummary.tenant_id == tenant_id, ArtifactSummary.artifact_id == artifact_id
-        )
-    ).rowcount
 
 
 _MINED = "mined"

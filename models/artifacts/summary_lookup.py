@@ -74,8 +74,16 @@ class Candidate:
         return maker.model in (None, *models) and prompt in (None, self.key.prompt_version)
 
 
-def _ready(tenant_id: UUID, artifact_ids: Sequence[str], parts: dict[str, str | None]) -> ColumnElement[bool]:
-    """Select the entries in force of the given artifacts; a key part of None matches any value."""
+def _ready(
+    tenant_id: UUID,
+    artifact_ids: Sequence[str],
+    parts: dict[str, str | None],
+    ready_by: datetime | None = None,
+) -> ColumnElement[bool]:
+    """Select the entries in force of the given artifacts; a key part of None matches any value.
+
+    With a time, entries made later do not count.
+    """
     asked = [
         answers_for(value) if name == "model" else getattr(ArtifactSummary, name) == value
         for name, value in parts.items()
@@ -86,6 +94,7 @@ def _ready(tenant_id: UUID, artifact_ids: Sequence[str], parts: dict[str, str | 
         ArtifactSummary.artifact_id.in_(sorted(set(artifact_ids))),
         ArtifactSummary.state == ReadingState.READY,
         ArtifactSummary.expires_at > func.now(),
+        true() if ready_by is None else ArtifactSummary.ready_at <= ready_by,
         *asked,
     )
 
@@ -126,6 +135,7 @@ def find_exact(
     language: str | None = None,
     model: str | None = None,
     prompt_version: str | None = None,
+    ready_by: datetime | None = None,
 ) -> dict[str, ReadySummary]:
     """Find the entries for exactly this focus, by artifact; the newest entry wins when None leaves several.
 
@@ -138,6 +148,7 @@ def find_exact(
         language: Language; None for any.
         model: Model; None for any.
         prompt_version: Prompt version; None for any.
+        ready_by: Latest time of the making; None for any.
     """
     if not artifact_ids:
         return {}
@@ -150,7 +161,7 @@ def find_exact(
     }
     rows = db.execute(
         select(*KEY_COLUMNS, *_READY_COLUMNS)
-        .where(_ready(tenant_id, artifact_ids, parts), _asks(cells, focus_key))
+        .where(_ready(tenant_id, artifact_ids, parts, ready_by), _asks(cells, focus_key))
         .order_by(ArtifactSummary.ready_at)
     )
     return {row[0]: _summary(cells, row) for row in rows}
@@ -243,6 +254,7 @@ def find_candidates(
     size_class: str | None = None,
     language: str | None = None,
     model: str | None = None,
+    ready_by: datetime | None = None,
     most: int = 200,
 ) -> list[Candidate]:
     """Find the entries of artifacts to search for a near focus, the latest used first, without texts."""
@@ -258,7 +270,7 @@ def find_candidates(
             ArtifactSummary.tokens,
             ArtifactSummary.asked_models,
         )
-        .where(_ready(tenant_id, artifact_ids, parts))
+        .where(_ready(tenant_id, artifact_ids, parts, ready_by))
         .order_by(latest.desc())
         .limit(most)
     )

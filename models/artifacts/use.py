@@ -23,8 +23,7 @@ from context.artifacts.superseded import Access, Superseded, superseded_artifact
 from context.artifacts.types import Artifact
 from context.tokens import Count
 from models.artifacts.artifact import ArtifactFacts, artifact_value, open_content, read_facts
-from models.base import Base, CreatedAt, TenantPart
-from models.conversations.session import SESSION_KEY
+from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 
@@ -196,19 +195,6 @@ def load_uses(db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: i
     return [_use(cells, session_id, row) for row in db.execute(_OF_SESSION, asked)]
 
 
-def load_session_artifacts(
-    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, newest: int
-) -> list[Artifact]:
-    """Load the artifacts of a session's newest uses, oldest first, without contents.
-
-    An artifact used twice is listed twice: a plan decides whether the later read supersedes the earlier read.
-    Each artifact is `historical`, and names `tool`, `subject`, `seq`, `place`, `turn_index` and `writes`; see
-    `load_uses` for the bounds.
-    """
-    uses = load_uses(db, tenant_id, session_id, after_seq=after_seq, newest=newest)
-    return [use.artifact for use in uses if use.artifact is not None]
-
-
 def _use(cells: TextCipher, session_id: str, row: Any) -> Use:
     seq, place, turn_index, tool, subject, writes, source, created_at = row[:_USE_COLUMNS]
     subject = cells.open("artifact_use.subject", subject, session_id, seq, place)
@@ -238,28 +224,6 @@ def _historical(facts: ArtifactFacts, use: Use, source: str, created_at: datetim
 def find_old(uses: Sequence[Use]) -> dict[str, Superseded]:
     """Find the artifacts made old by a later use, with the superseding use; takes uses in log order."""
     return superseded_artifacts([use.access for use in uses])
-
-
-_DROP = text(
-    """
-    delete from artifact_use
-    where tenant_id = :tenant_id and session_id = :session_id and seq between :from_seq and :to_seq
-    returning artifact_id
-    """
-)
-
-
-def drop_uses(
-    db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int, to_seq: int
-) -> tuple[int, list[str]]:
-    """Forget the uses in erased messages.
-
-    Returns:
-        Number of dropped uses, and the named artifact ids, for `drop_unused` in the same transaction.
-    """
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
-    gone = list(db.execute(_DROP, asked).scalars())
-    return len(gone), sorted({artifact_id for artifact_id in gone if artifact_id is not None})
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ FORGET_ENTRIES_AFTER = timedelta(days=90)
 _EPOCH = date(1970, 1, 1)
 
 
-class StoredCatalog(Base):
+class CatalogRow(Base):
     """A tenant's catalog and the version in force."""
 
     __tablename__ = "catalog"
@@ -220,6 +220,12 @@ def load_version(
     return CatalogVersion(name=name, novel_since={entry: (day - _EPOCH).days for entry, day in seen}, **row)
 
 
+def find_newest(db: Transaction, *, most: int) -> list[tuple[UUID, str]]:
+    """Find the catalogs put in force last, of all tenants: tenant and name, the latest first."""
+    newest = select(CatalogRow.tenant_id, CatalogRow.name).order_by(CatalogRow.updated_at.desc())
+    return [(row.tenant_id, row.name) for row in db.execute(newest.limit(most))] if most else []
+
+
 @dataclass(frozen=True)
 class CatalogInForce:
     """A catalog as shown in a list."""
@@ -295,18 +301,18 @@ _FORGET_VERSIONS = text(
 def _move(db: Transaction, tenant_id: UUID, name: str, digest: str, now: datetime) -> bool:
     """Point a catalog at a version. The row is locked, so that versions are put one after the other."""
     made = db.execute(
-        insert(StoredCatalog)
+        insert(CatalogRow)
         .values(tenant_id=tenant_id, name=name, digest=digest, updated_at=now)
         .on_conflict_do_nothing()
-        .returning(StoredCatalog.digest)
+        .returning(CatalogRow.digest)
     ).scalar()
     if made is not None:
         return True
-    here = (StoredCatalog.tenant_id == tenant_id) & (StoredCatalog.name == name)
-    before = db.execute(select(StoredCatalog.digest).where(here).with_for_update()).scalar_one()
+    here = (CatalogRow.tenant_id == tenant_id) & (CatalogRow.name == name)
+    before = db.execute(select(CatalogRow.digest).where(here).with_for_update()).scalar_one()
     if before == digest:
         return False
-    db.execute(update(StoredCatalog).where(here).values(digest=digest, updated_at=now))
+    db.execute(update(CatalogRow).where(here).values(digest=digest, updated_at=now))
     return True
 
 

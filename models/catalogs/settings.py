@@ -3,17 +3,13 @@
 from functools import lru_cache
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from context.conversation.ids import MAX_TOOL_NAME_CHARS
+from models.settings import Settings
 
 
-class CatalogSettings(BaseSettings):
+class CatalogSettings(Settings):
     """How large catalogs may be, how long their versions stay, and what a prompt leaves for them."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
 
     catalog_max_entries: int = Field(20_000, ge=1, description="Most tools and pipelines in a catalog.")
     catalog_max_bytes: int = Field(16 * 2**20, ge=1_024, description="Largest catalog as sent, in bytes.")
@@ -39,10 +35,14 @@ class CatalogSettings(BaseSettings):
     catalog_cache_bytes: int = Field(
         32 * 2**20, ge=0, description="Size of the cache of parsed catalogs per process, in bytes of text."
     )
+    catalogs_prepared: int = Field(
+        8,
+        ge=0,
+        description="Catalogs that a process of the API reads and indexes before its first request, those "
+        "put last; 0 for none.",
+    )
     profile_cache_s: float = Field(5.0, ge=0, description="Seconds to cache a model profile.")
 
 
-@lru_cache
-def catalog_settings() -> CatalogSettings:
-    """Read the settings once; they do not change afterwards."""
-    return CatalogSettings()
+catalog_settings = lru_cache(CatalogSettings)
+"""Read the settings once; later changes have no effect."""

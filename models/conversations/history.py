@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import ARRAY, BigInteger, and_, bindparam, func, select, text
 
 from context.types import Message, Role, Wire
-from models.conversations.log import StoredMessage, Turn
+from models.conversations.log import StoredMessage, TurnRow
 from models.database import Transaction
 from models.encryption.cipher import MARK
 from models.encryption.keys import TextCipher
@@ -29,13 +29,13 @@ _MESSAGE_COLUMNS = (
     StoredMessage.tokens_wide,
 )
 _OF_SESSION = (
-    select(*_MESSAGE_COLUMNS, Turn.model, Turn.completed_at)
+    select(*_MESSAGE_COLUMNS, TurnRow.model, TurnRow.completed_at, StoredMessage.compaction)
     .outerjoin(
-        Turn,
+        TurnRow,
         and_(
-            Turn.tenant_id == StoredMessage.tenant_id,
-            Turn.session_id == StoredMessage.session_id,
-            Turn.turn_index == StoredMessage.turn_index,
+            TurnRow.tenant_id == StoredMessage.tenant_id,
+            TurnRow.session_id == StoredMessage.session_id,
+            TurnRow.turn_index == StoredMessage.turn_index,
         ),
     )
     .where(
@@ -119,6 +119,7 @@ def _message(cells: TextCipher, session_id: str, row: Any) -> Message:
         row[8],
         row[9],
         row[10].astimezone(UTC).date() if row[10] else None,
+        tuple(row[11] or ()),
     )
 
 

@@ -9,8 +9,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from context.summary.versions import KEEP_ALL, versions_to_thin
-from models.base import Base, CreatedAt, TenantPart
-from models.conversations.session import SESSION_KEY, Session
+from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
+from models.conversations.session import Session
 from models.conversations.summary import Summary, SummaryState
 from models.database import Transaction
 from models.encryption.keys import TextCipher

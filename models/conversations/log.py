@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,12 +19,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.providers.model_windows import known_window
 from context.types import Message
 from models.artifacts.artifact import NewArtifact, store_artifacts
 from models.artifacts.use import NewUse, PlacedUse, add_uses
-from models.base import Base, CreatedAt, TenantPart
-from models.conversations.session import SESSION_KEY, lock_sessions
+from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
 from models.conversations.session_state import SessionState
 from models.database import Transaction
 from models.encryption.keys import TextCipher
@@ -37,7 +35,11 @@ A second delivery of the turn by a sender unaware of the change is a duplicate a
 """
 
 
-class Turn(Base):
+OPEN = b"\x01"
+"""Mark in place of the digest of a turn that is not complete: its messages come one by one."""
+
+
+class TurnRow(Base):
     """An accepted turn-completion event; the id makes a second delivery harmless."""
 
     __tablename__ = "turn"
@@ -72,6 +74,13 @@ class StoredMessage(Base):
     __tablename__ = "message"
     __table_args__ = (
         ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        Index(
+            "ix_message_compaction",
+            "tenant_id",
+            "session_id",
+            "seq",
+            postgresql_where=text("compaction is not null"),
+        ),
         CheckConstraint("seq >= 1", name="seq_counts_from_1"),
         CheckConstraint("tokens >= 0", name="tokens_are_counted"),
         CheckConstraint("role in ('system', 'user', 'assistant', 'tool')", name="role_is_known"),
@@ -90,6 +99,7 @@ class StoredMessage(Base):
     call_ids: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     answer_ids: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     body: Mapped[str]
+    compaction: Mapped[list[int] | None] = mapped_column(ARRAY(BigInteger))
 
 
 @dataclass(frozen=True)
@@ -117,7 +127,10 @@ class NewTurn:
 
 @dataclass(frozen=True)
 class AcceptedTurn:
-    """Place of a turn in the log. `conflict`: the id belongs to a turn with another body."""
+    """Place of a turn in the log.
+
+    `conflict`: the id belongs to a turn with another body. `erased`: no message of the turn is left.
+    """
 
     session_id: str
     turn_id: str
@@ -126,92 +139,27 @@ class AcceptedTurn:
     last_seq: int
     duplicate: bool = False
     conflict: bool = False
+    erased: bool = False
 
 
-def accept_turns(
-    db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]
-) -> tuple[list[AcceptedTurn], dict[str, SessionState]]:
-    """Append turns to the logs, each once, in the order given.
-
-    Returns:
-        An answer for each turn, in the same order, and the state of each session afterwards.
-    """
-    sessions = lock_sessions(db, tenant_id, (turn.session_id for turn in turns))
-    known = _find_turns(db, tenant_id, [(turn.session_id, turn.turn_id) for turn in turns])
-    answers, fresh, cells = [], [], TextCipher(db, tenant_id)
-    for turn in turns:
-        place = (turn.session_id, turn.turn_id)
-        if place in known:
-            sha, accepted = known[place]
-            answers.append(replace(accepted, duplicate=True, conflict=not _is_same(cells, sha, turn)))
-            continue
-        session = sessions[turn.session_id]
-        accepted = AcceptedTurn(
-            turn.session_id,
-            turn.turn_id,
-            session.last_turn_index + 1,
-            session.last_seq + 1,
-            session.last_seq + len(turn.messages),
-        )
-        sessions[turn.session_id] = _after(session, turn, accepted)
-        known[place] = (cells.digest(turn.body_sha256), accepted)
-        answers.append(accepted)
-        fresh.append((turn, accepted, session.generation))
-    if fresh:
-        changed = {turn.session_id for turn, _, _ in fresh}
-        _append(db, tenant_id, fresh, [sessions[session_id] for session_id in sorted(changed)])
-    return answers, sessions
-
-
-def _is_same(cells: TextCipher, stored: bytes, turn: NewTurn) -> bool:
-    if stored in (CHANGED, turn.body_sha256) or stored in cells.digests(turn.body_sha256):
-        return True
-    return stored in cells.anew().digests(turn.body_sha256)
-
-
-def _after(session: SessionState, turn: NewTurn, accepted: AcceptedTurn) -> SessionState:
-    return replace(
-        session,
-        last_seq=accepted.last_seq,
-        last_turn_index=accepted.turn_index,
-        history_tokens=session.history_tokens + turn.tokens,
-        model=turn.model or session.model,
-        context_window=turn.context_window or _window_after(session, turn.model),
-    )
-
-
-def _window_after(session: SessionState, model: str | None) -> int | None:
-    """Choose the window after a turn without a window: another model brings its own window, if known."""
-    changes = model is not None and session.model is not None and model != session.model
-    return (known_window(model) if changes and model else None) or session.context_window
-
-
-_FIND_TURNS = text(
-    """
-    select session_id, turn_id, turn_index, first_seq, last_seq, body_sha256 from turn
-    join unnest(cast(:session_ids as text[]), cast(:turn_ids as text[])) as place (session_id, turn_id)
-        using (session_id, turn_id)
-    where tenant_id = :tenant_id
-    """
-)
-
-
-def _find_turns(
-    db: Transaction, tenant_id: UUID, places: list[tuple[str, str]]
-) -> dict[tuple[str, str], tuple[bytes, AcceptedTurn]]:
-    rows = db.execute(
-        _FIND_TURNS,
-        {
-            "tenant_id": tenant_id,
-            "session_ids": [session_id for session_id, _ in places],
-            "turn_ids": [turn_id for _, turn_id in places],
-        },
-    )
-    return {(row[0], row[1]): (row.body_sha256, AcceptedTurn(*row[:5])) for row in rows}
-
+INSERT_MESSAGES = """
+        insert into message (tenant_id, session_id, seq, turn_index, role, wire, speaker, tokens,
+            tokens_wide, body, call_ids, answer_ids, compaction)
+        select :tenant_id, m.session_id, m.seq, m.turn_index, m.role, m.wire, m.speaker, m.tokens,
+            m.tokens_wide, m.body,
+            cast(m.call_ids as text[]), cast(m.answer_ids as text[]), cast(m.compaction as bigint[])
+        from unnest(
+            cast(:m_session_id as text[]), cast(:m_seq as bigint[]), cast(:m_turn_index as int[]),
+            cast(:m_role as text[]), cast(:m_wire as text[]), cast(:m_speaker as text[]),
+            cast(:m_tokens as int[]), cast(:m_tokens_wide as int[]), cast(:m_body as text[]),
+            cast(:m_call_ids as text[]), cast(:m_answer_ids as text[]), cast(:m_compaction as text[])
+        ) as m (session_id, seq, turn_index, role, wire, speaker, tokens, tokens_wide, body, call_ids,
+            answer_ids, compaction)
+        """
+"""Insertion of messages, given as arrays of columns; a part of a statement."""
 
 _APPEND = text(
-    """
+    f"""
     with new_turns as (
         insert into turn (tenant_id, session_id, turn_index, turn_id, body_sha256, generation, first_seq,
             last_seq, tokens, model, context_window, usage, plan, user_id, completed_at)
@@ -222,18 +170,7 @@ _APPEND = text(
             cast(:t_context_window as int[]), cast(:t_usage as jsonb[]), cast(:t_plan as jsonb[]),
             cast(:t_user_id as text[]), cast(:t_completed_at as timestamptz[])) as t
     ), new_messages as (
-        insert into message (tenant_id, session_id, seq, turn_index, role, wire, speaker, tokens,
-            tokens_wide, body, call_ids, answer_ids)
-        select :tenant_id, m.session_id, m.seq, m.turn_index, m.role, m.wire, m.speaker, m.tokens,
-            m.tokens_wide, m.body,
-            cast(m.call_ids as text[]), cast(m.answer_ids as text[])
-        from unnest(
-            cast(:m_session_id as text[]), cast(:m_seq as bigint[]), cast(:m_turn_index as int[]),
-            cast(:m_role as text[]), cast(:m_wire as text[]), cast(:m_speaker as text[]),
-            cast(:m_tokens as int[]), cast(:m_tokens_wide as int[]), cast(:m_body as text[]),
-            cast(:m_call_ids as text[]), cast(:m_answer_ids as text[])
-        ) as m (session_id, seq, turn_index, role, wire, speaker, tokens, tokens_wide, body, call_ids,
-            answer_ids)
+        {INSERT_MESSAGES}
     )
     update session set last_seq = s.last_seq, last_turn_index = s.last_turn_index,
         history_tokens = s.history_tokens, model = s.model, context_window = s.context_window,
@@ -243,23 +180,31 @@ _APPEND = text(
         cast(:s_history_tokens as bigint[]), cast(:s_model as text[]), cast(:s_context_window as int[])
     ) as s (session_id, last_seq, last_turn_index, history_tokens, model, context_window)
     where session.tenant_id = :tenant_id and session.session_id = s.session_id
-    """
+    """  # noqa: S608 (a part of ours)
 )
 """Turns, messages and session progress in one statement: one round trip for any number."""
 
 
-def _append(
+def append_turns(
     db: Transaction,
     tenant_id: UUID,
     fresh: Sequence[tuple[NewTurn, AcceptedTurn, int]],
     sessions: Iterable[SessionState],
 ) -> None:
+    """Store placed turns with their messages and results, and the progress of their sessions.
+
+    Args:
+        db: A transaction; the caller holds the sessions' rows.
+        tenant_id: The tenant of the sessions.
+        fresh: Each turn with its place and generation, at least one.
+        sessions: The states of the sessions afterwards.
+    """
     cells = TextCipher(db, tenant_id)
-    messages = [row for turn, accepted, _ in fresh for row in _message_rows(cells, turn, accepted)]
+    messages = [row for turn, accepted, _ in fresh for row in message_rows(cells, turn, accepted)]
     columns = {
-        **_columns("t", [_turn_row(cells, *entry) for entry in fresh]),
-        **_columns("m", messages),
-        **_columns("s", [_session_row(session) for session in sessions]),
+        **columns_of("t", [_turn_row(cells, *entry) for entry in fresh]),
+        **columns_of("m", messages),
+        **columns_of("s", [_session_row(session) for session in sessions]),
     }
     db.execute(_APPEND, {"tenant_id": tenant_id, **columns})
     _keep_results(db, tenant_id, fresh)
@@ -278,7 +223,7 @@ def _keep_results(
     add_uses(db, tenant_id, placed)
 
 
-def _columns(prefix: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+def columns_of(prefix: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
     """Transpose rows: one array a column."""
     return {f"{prefix}_{name}": [row[name] for row in rows] for name in rows[0]}
 
@@ -288,7 +233,7 @@ def _turn_row(cells: TextCipher, turn: NewTurn, accepted: AcceptedTurn, generati
         "session_id": turn.session_id,
         "turn_index": accepted.turn_index,
         "turn_id": turn.turn_id,
-        "body_sha256": cells.digest(turn.body_sha256),
+        "body_sha256": OPEN if turn.body_sha256 == OPEN else cells.digest(turn.body_sha256),
         "generation": generation,
         "first_seq": accepted.first_seq,
         "last_seq": accepted.last_seq,
@@ -310,8 +255,10 @@ def _object(cells: TextCipher, turn: NewTurn, column: str, value: dict[str, Any]
     return json.dumps(cells.seal(column, written, turn.session_id, turn.turn_id)) if seals() else written
 
 
-def _message_rows(cells: TextCipher, turn: NewTurn, accepted: AcceptedTurn) -> Iterator[dict[str, Any]]:
-    for seq, message in enumerate(turn.messages, accepted.first_seq):
+def message_rows(cells: TextCipher, turn: NewTurn, accepted: AcceptedTurn) -> Iterator[dict[str, Any]]:
+    """Write the rows of a turn's messages; a message with a number keeps the number."""
+    for next_seq, message in enumerate(turn.messages, accepted.first_seq):
+        seq = message.seq or next_seq
         yield {
             "session_id": turn.session_id,
             "seq": seq,
@@ -324,7 +271,13 @@ def _message_rows(cells: TextCipher, turn: NewTurn, accepted: AcceptedTurn) -> I
             "body": cells.seal("message.body", message.raw, turn.session_id, seq),
             "call_ids": _array_text(message.call_ids),
             "answer_ids": _array_text(message.answer_ids),
+            "compaction": _array_text([str(place) for place in window_places(message, seq)]),
         }
+
+
+def window_places(message: Message, seq: int) -> list[int]:
+    """Number the messages of a compacted window: 0 is the message itself, and -1 the message before."""
+    return [place if place > 0 else seq + place for place in message.compaction]
 
 
 def _session_row(session: SessionState) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.window.prefix_reuse import ChatPrefix
-from models.base import Base, TenantPart
-from models.conversations.session import SESSION_KEY, hold_generation
+from models.base import SESSION_KEY, Base, TenantPart
+from models.conversations.session import hold_generation
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
     text,
     update,
 )
+from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, INT8RANGE, Range
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.providers.usual_window import UsualWindow
@@ -27,8 +28,6 @@ from models.conversations.session_state import SessionState
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.tenants.tenant import Tenant
-
-SESSION_KEY = ["session.tenant_id", "session.session_id"]
 
 
 class Session(Base):
@@ -81,6 +80,15 @@ class Session(Base):
     max_history_tokens: Mapped[int | None]
     narrow_window: Mapped[int | None]
     narrow_reads: Mapped[int] = mapped_column(SmallInteger, server_default=text("0"))
+    cache_after_seq: Mapped[int | None] = mapped_column(BigInteger)
+    cache_model: Mapped[str | None]
+    cache_input_tokens: Mapped[int | None]
+    cache_expected_tokens: Mapped[int | None]
+    turn_as_of: Mapped[datetime | None]
+    removed_seqs: Mapped[list[Range[int]]] = mapped_column(INT8MULTIRANGE, server_default=text("'{}'"))
+    asked_model: Mapped[str | None]
+    hidden_seqs: Mapped[Range[int] | None] = mapped_column(INT8RANGE)
+    bare_from: Mapped[int | None] = mapped_column(BigInteger)
 
 
 _OF_TENANT = (
@@ -226,13 +234,14 @@ def remember_request(
 ) -> None:
     """Store the token counts beside history and the window of the last request, for the trigger.
 
-    The model counts only until a turn names the answering model. Loss is harmless.
+    As the answering model, the model counts only until a turn names one. Loss is harmless.
     """
     db.execute(
         update(Session)
         .where(Session.tenant_id == tenant_id, Session.session_id == session.session_id)
         .values(
             model=func.coalesce(Session.model, model),
+            asked_model=model,
             context_window=window.tokens,
             narrow_window=window.narrow_tokens,
             narrow_reads=window.narrow_reads,

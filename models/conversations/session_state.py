@@ -1,15 +1,19 @@
 """A session's row as a value, and derived figures: raw messages, load of a request, window."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+
+from sqlalchemy.dialects.postgresql import Range
 
 from context.providers.model_windows import known_window
 from context.providers.usual_window import UsualWindow
 from context.summary.trigger import Load
 from context.tokens.budget import Budget, HistoryLimit, LimitSource, choose_budget
+from context.window.activation import calls_for_work
 from context.window.emergency import LeftOut
+from models.conversations.summary_settings import compression_settings
 
 NOTHING_IN_FORCE: Mapping[str, Any] = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
 """A session's counters without a summary in force."""
@@ -53,12 +57,23 @@ class SessionState:
     max_history_tokens: int | None = None
     narrow_window: int | None = None
     narrow_reads: int = 0
+    cache_after_seq: int | None = None
+    turn_as_of: datetime | None = None
+    removed_seqs: Sequence[Range[int]] = ()
+    asked_model: str | None = None
+    hidden_seqs: Range[int] | None = None
+    bare_from: int | None = None
     tenant_history_tokens: int | None = None
 
     @property
     def history_limit(self) -> HistoryLimit | None:
         """Limit of history in a request: the session's own limit, or else the tenant's."""
         return history_limit(self.max_history_tokens, self.tenant_history_tokens)
+
+    @property
+    def asked_since(self) -> datetime | None:
+        """Time of the open turn's first request, or of a later one that took in new artifact summaries."""
+        return self.turn_as_of if self.cache_after_seq == self.last_seq else None
 
     @property
     def raw_from(self) -> int:
@@ -80,6 +95,12 @@ class SessionState:
         return max(self.raw_from, self.cut_seq)
 
     @property
+    def shown_from(self) -> int:
+        """First raw message of the newest window with this summary; 0 if the window hid no raw message."""
+        hidden = self.hidden_seqs
+        return (hidden.upper or 0) if hidden and hidden.lower == self.tail_from + 1 else 0
+
+    @property
     def recall_through(self) -> int:
         """Last message to index for recall: a prepared summary may cover the message at any read."""
         return max(self.tail_from, self.prepared_seq)
@@ -87,7 +108,11 @@ class SessionState:
     @property
     def raw_messages(self) -> int:
         """Number of messages without a summary."""
-        return self.last_seq - self.raw_from
+        return self._messages_after(self.raw_from)
+
+    def _messages_after(self, seq: int) -> int:
+        removed = ((max(each.lower or 0, seq + 1), each.upper or 0) for each in self.removed_seqs)
+        return self.last_seq - seq - sum(max(upper - lower, 0) for lower, upper in removed)
 
     @property
     def raw_tokens(self) -> int:
@@ -124,7 +149,7 @@ class SessionState:
             return self.load
         return replace(
             self.load,
-            raw_messages=self.last_seq - self.prepared_seq,
+            raw_messages=self._messages_after(self.prepared_seq),
             raw_tokens=max(self.history_tokens - self.prepared_tokens, 0),
             summary_tokens=self.prepared_summary_tokens,
             left_out=max(self.cut_seq - self.prepared_seq, 0),
@@ -157,3 +182,15 @@ def history_limit(of_session: int | None, of_tenant: int | None) -> HistoryLimit
     if of_session is not None:
         return HistoryLimit(of_session, LimitSource.SESSION)
     return None if of_tenant is None else HistoryLimit(of_tenant, LimitSource.TENANT)
+
+
+def is_due(session: SessionState) -> bool:
+    """Tell whether the next request is under pressure, or a summary should be prepared for later."""
+    settings = compression_settings()
+    return calls_for_work(
+        session.load,
+        session.prepared_load,
+        session.budget,
+        settings.thresholds,
+        settings.activation_settings,
+    )

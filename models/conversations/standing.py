@@ -1,6 +1,7 @@
 """Start of a context request: a session, the summary in force and the due work, in one query."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -9,6 +10,12 @@ from sqlalchemy.orm import aliased
 
 from context.tokens.budget import Budget
 from models.artifacts.use import ArtifactUse
+from models.conversations.compactions import (
+    CompactedWindow,
+    StoredCompaction,
+    has_compaction,
+    load_compactions,
+)
 from models.conversations.session import STATE_COLUMNS, Session
 from models.conversations.session_state import SessionState
 from models.conversations.summary import TEXT_COLUMNS, Summary, SummaryState, SummaryText, read_summary
@@ -30,6 +37,8 @@ class SessionSnapshot:
         tried_at: Last end of the summary work; None before the first end.
         learned_limit: The model's real window, in tokens; None when no refusal told the window.
         pending: Pieces of work due or under way for the session and for the results of the newest turns.
+        compactions: The stored compactions of providers since the last reset, newest first.
+        compacted: The provider's compacted window in force for a request, in place of a summary; else None.
     """
 
     session: SessionState
@@ -39,6 +48,8 @@ class SessionSnapshot:
     tried_at: datetime | None = None
     learned_limit: int | None = None
     pending: int = 0
+    compactions: Sequence[StoredCompaction] = ()
+    compacted: CompactedWindow | None = None
 
     @property
     def idle_s(self) -> float | None:
@@ -119,6 +130,7 @@ _QUERY = (
         DueWork.finished_at,
         limit_of(Session.tenant_id, Session.session_id),
         _own_work() + _artifact_work(),
+        has_compaction(Session),
     )
     .join(
         Summary,
@@ -163,4 +175,5 @@ def find_standing(
     split = len(STATE_COLUMNS)
     session, summary = SessionState(*row[:split]), row[split : split + len(TEXT_COLUMNS)]
     found = None if summary[0] is None else read_summary(TextCipher(db, tenant_id), session_id, summary)
-    return SessionSnapshot(session, found, *row[-5:])
+    compactions = load_compactions(db, tenant_id, session_id, after_seq=session.start_seq) if row[-1] else []
+    return replace(SessionSnapshot(session, found, *row[-6:-1]), compactions=compactions)

@@ -23,9 +23,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from models.base import Base, CreatedAt, TenantPart
+from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
 from models.conversations.history import tokens_between
-from models.conversations.session import SESSION_KEY, Session
+from models.conversations.session import Session
 from models.conversations.session_state import NOTHING_PREPARED, SessionState
 from models.database import Transaction
 from models.encryption.keys import TextCipher
@@ -60,6 +60,7 @@ class Summary(Base):
             unique=True,
             postgresql_where=text("state = 'prepared'"),
         ),
+        Index(None, "tenant_id", "activated_at", postgresql_where=text("activated_at is not null")),
     )
 
     tenant_id: Mapped[TenantPart]

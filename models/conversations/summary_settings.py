@@ -3,19 +3,15 @@
 from functools import lru_cache
 
 from pydantic import Field, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from context.summary.trigger import Thresholds
 from context.summary.versions import cool_down_s
 from context.window.activation import ActivationMode, ActivationSettings
+from models.settings import Settings
 
 
-class CompressionSettings(BaseSettings):
+class CompressionSettings(Settings):
     """When history is summarized and how much of it stays raw; checked against each other at start."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
 
     summarize_message_count: int = Field(
         60, description="Number of raw messages above which a summary is due."
@@ -110,7 +106,5 @@ class CompressionSettings(BaseSettings):
         return self
 
 
-@lru_cache
-def compression_settings() -> CompressionSettings:
-    """Read the settings once; they do not change afterwards."""
-    return CompressionSettings()
+compression_settings = lru_cache(CompressionSettings)
+"""Read the settings once; later changes have no effect."""

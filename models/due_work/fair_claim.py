@@ -32,7 +32,7 @@ _ISOLATED = """(state = 'running' or (state = 'ready' and crashes > 0)) and due_
 
 
 @dataclass(frozen=True)
-class Group:
+class QueueGroup:
     """Due work that shares a queue in the database; without a kind, work that killed a worker."""
 
     kind: WorkKind | None
@@ -44,7 +44,7 @@ class Due:
     """Number of due pieces by group, counted up to a bound, and the database's time of the count."""
 
     at: datetime
-    pieces: Mapping[Group, int]
+    pieces: Mapping[QueueGroup, int]
 
 
 _LOOK = text(
@@ -136,7 +136,9 @@ def look(db: Transaction, kinds: Sequence[WorkKind], *, isolated: bool, most: in
     values = {"kinds": [kind.value for kind in kinds], "isolated": isolated, "known": _KNOWN, "most": most}
     rows = db.execute(_LOOK, values).all()
     pieces = {
-        Group(WorkKind(row.kind) if row.kind else None, row.awaited): row.pieces for row in rows if row.pieces
+        QueueGroup(WorkKind(row.kind) if row.kind else None, row.awaited): row.pieces
+        for row in rows
+        if row.pieces
     }
     return Due(rows[0].at, pieces)
 
@@ -166,13 +168,13 @@ class Turns:
         turn: Tenant with the present turn in each group, and the number of pieces left of the turn.
     """
 
-    after: dict[Group, UUID] = field(default_factory=dict)
+    after: dict[QueueGroup, UUID] = field(default_factory=dict)
     last: WorkKind | None = None
     taken: int = 0
     shares: Mapping[UUID, int] = field(default_factory=dict)
-    turn: dict[Group, tuple[UUID, int]] = field(default_factory=dict)
+    turn: dict[QueueGroup, tuple[UUID, int]] = field(default_factory=dict)
 
-    def order(self, groups: Sequence[Group]) -> list[Group]:
+    def order(self, groups: Sequence[QueueGroup]) -> list[QueueGroup]:
         """Order the groups for trying: awaited work first, but not every time."""
         places: list[WorkKind | None] = [*WorkKind, None]
         behind = places.index(self.last) + 1
@@ -182,7 +184,7 @@ class Turns:
             key=lambda one: (one.awaited is plain_first, (places.index(one.kind) - behind) % len(places)),
         )
 
-    def serve(self, group: Group, tenant_id: UUID) -> None:
+    def serve(self, group: QueueGroup, tenant_id: UUID) -> None:
         """Note the served tenant; another tenant is next in the group, unless the turn has pieces left."""
         whose, left = self.turn.get(group, (tenant_id, 0))
         goes_on = whose == tenant_id and left > 0
@@ -238,7 +240,7 @@ def claim_next(
     return Next(due.at, is_due=False)
 
 
-def _take(db: Transaction, group: Group, turns: Turns, values: Mapping[str, Any]) -> Row[Any] | None:
+def _take(db: Transaction, group: QueueGroup, turns: Turns, values: Mapping[str, Any]) -> Row[Any] | None:
     """Lease a piece of a group; returns None when others have all pieces."""
 
     def lease(head: TextualSelect) -> Row[Any] | None:
@@ -269,7 +271,7 @@ def _take(db: Transaction, group: Group, turns: Turns, values: Mapping[str, Any]
     return lease(_HEAD.bindparams(**of_group).columns(work_id=BigInteger))
 
 
-def _next_tenant(db: Transaction, group: Group, turns: Turns) -> UUID | None:
+def _next_tenant(db: Transaction, group: QueueGroup, turns: Turns) -> UUID | None:
     """Find the next tenant with due work behind the tenant served last; None without such a tenant near."""
     assert group.kind is not None  # noqa: S101 (work that killed workers has no turns)
     of_group = {"kind": group.kind.value, "awaited": group.awaited, "most": MOST_STEPS}

@@ -14,16 +14,6 @@ from models.due_work.queue import DueWork, WorkKind, WorkState
 from models.encryption.keys import TextCipher, TextForgottenError, TextUnavailableError
 
 
-def list_work(db: Transaction, tenant_id: UUID, state: WorkState) -> list[DueWork]:
-    """List all work of a tenant in a state, longest due first."""
-    rows = db.execute(
-        select(DueWork.__table__)
-        .where(DueWork.tenant_id == tenant_id, DueWork.state == state)
-        .order_by(DueWork.due_at)
-    )
-    return [DueWork(**readable(db, dict(row))) for row in rows.mappings()]
-
-
 def redrive(
     db: Transaction,
     tenant_id: UUID | None,

@@ -6,17 +6,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from pydantic import Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from models.encryption.cipher import KEY_BYTES
+from models.settings import Settings
 
 
-class TextSettings(BaseSettings):
+class TextSettings(Settings):
     """Available master keys, and the sealing of new text."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
 
     text_keys: SecretStr = Field(
         SecretStr(""),
@@ -61,10 +57,8 @@ def _read(entry: str) -> tuple[str, bytes]:
     return name, secret
 
 
-@lru_cache
-def text_settings() -> TextSettings:
-    """Read the settings once; later changes are not seen."""
-    return TextSettings()
+text_settings = lru_cache(TextSettings)
+"""Read the settings once; later changes have no effect."""
 
 
 def seals() -> bool:

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from models.artifacts.artifact import NewArtifact, drop_unused, store_artifacts
 from models.artifacts.attachment import retitle
 from models.artifacts.use import NewUse, PlacedUse, add_uses
+from models.conversations.served_window import drop_windows_with
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue_many
 from models.erasure.derived import drop_artifact_work
@@ -163,8 +164,10 @@ _NOBODYS_READINGS = text(
 def release(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
     """Drop the given artifacts without any use left, with readings and work.
 
-    From the remaining artifacts, readings asked for without a name are deleted.
+    From the remaining artifacts, readings asked for without a name are deleted. Windows with any of the given
+    artifacts are deleted: the words may have been those of the deleted uses.
     """
+    receipt.count("served_window", drop_windows_with(db, tenant_id, artifact_ids))
     gone = drop_unused(db, tenant_id, artifact_ids)
     receipt.count("artifact", len(gone))
     drop_artifact_work(db, tenant_id, gone, receipt)

@@ -20,8 +20,7 @@ from models.ledger.call import forget_calls
 from models.plans.plan import Plan
 from models.plans.relearning import note_erased_plans
 
-KEYED_OTHERWISE = frozenset({"sweep", "plan", "artifact", "learn", "shadow"})
-"""Kinds of work with a key other than a session."""
+_KEYED_OTHERWISE = [kind.value for kind in WorkKind if not kind.by_session]
 
 _REVOKE = text(
     """
@@ -40,7 +39,7 @@ def revoke_work(db: Transaction, tenant_id: UUID, session_id: str, receipt: Rece
     The workers can store nothing any more, finished chunks included, and the work begins again at once. The
     caller holds the session's row: a worker with a lease waits for no more than the key of the row.
     """
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "others": sorted(KEYED_OTHERWISE)}
+    asked = {"tenant_id": tenant_id, "session_id": session_id, "others": _KEYED_OTHERWISE}
     kinds = db.execute(_REVOKE, asked).scalars()
     receipt.asked |= {(WorkKind(kind), session_id) for kind in kinds}
     forget_refusals(db, tenant_id, WorkKind.SUMMARIZE, session_id)
@@ -218,7 +217,7 @@ _SESSION_WORK = text(
 
 def drop_session_work(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
     """Delete the work of a session; a working process loses the lease. The caller holds the session's row."""
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "others": sorted(KEYED_OTHERWISE)}
+    asked = {"tenant_id": tenant_id, "session_id": session_id, "others": _KEYED_OTHERWISE}
     receipt.count("due_work", db.execute(_SESSION_WORK, asked).rowcount)
 
 

@@ -78,6 +78,12 @@ def _named(tenant_id: UUID, erased: Erased, subject: str) -> dict[str, Any]:
     return {"tenant_id": tenant_id, "erased": erased, "id_sha256": digest}
 
 
+def receipt_digest(tenant_id: UUID, erased: Erased, subject: str) -> bytes:
+    """Compute the digest that leads from an id to the receipt of its erasure."""
+    digest: bytes = _named(tenant_id, erased, subject)["id_sha256"]
+    return digest
+
+
 _KEEP = text(
     """
     insert into erase_receipt as kept (tenant_id, erased, id_sha256, rows, told, requeued, is_done)

@@ -11,8 +11,10 @@ from sqlalchemy import ARRAY, BigInteger, delete, func, literal, text, update
 from context.artifacts.positions import read_results
 from context.conversation.erasing import Removal, plan_removal, trim
 from context.types import Message, Role, Wire
+from context.wire.compaction import without_compaction
+from models.conversations.compactions import load_compactions
 from models.conversations.history import load_messages
-from models.conversations.log import CHANGED, StoredMessage
+from models.conversations.log import CHANGED, StoredMessage, window_places
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 
@@ -45,13 +47,28 @@ class LogChange:
         """All deleted and rewritten messages, ascending."""
         return sorted(self.gone | self.rewritten)
 
+    def joined(self, other: "LogChange") -> "LogChange":
+        """Join two changes of one log, made one after the other."""
+        growth = {
+            seq: self.growth.get(seq, 0) + other.growth.get(seq, 0) for seq in {*self.growth, *other.growth}
+        }
+        gone = self.gone | other.gone
+        return LogChange(
+            gone,
+            (self.rewritten | other.rewritten) - gone,
+            {**self.turns, **other.turns},
+            min(self.first_seq, other.first_seq),
+            growth,
+            [*self.lost_places, *other.lost_places],
+        )
+
     def growth_after(self, seq: int) -> int:
         """Sum the growth of the log after a message, in tokens."""
         return sum(growth for at, growth in self.growth.items() if at > seq)
 
 
 @dataclass(frozen=True)
-class Stretch:
+class PairedStretch:
     """Messages of a log, reduced to the parts needed for pairing, and the turn index by seq."""
 
     messages: Sequence[Message]
@@ -93,7 +110,7 @@ def remove_from_log(
     targets = {row.seq for row in rows}.intersection(seqs)
     if not targets:
         return None
-    stretch = Stretch(
+    stretch = PairedStretch(
         [_bare(cells, session_id, row) for row in rows], {row.seq: row.turn_index for row in rows}
     )
     removal, before, after = _plan(db, tenant_id, session_id, stretch, targets)
@@ -108,6 +125,41 @@ def remove_from_log(
     return LogChange(removal.gone, frozenset(after), turns, first_seq, growth, places)
 
 
+def drop_compactions(
+    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, start_seq: int
+) -> LogChange | None:
+    """Remove the compactions of providers after a changed message: they hold the former words.
+
+    A message that is a compaction alone goes; of another message the rest stays.
+
+    Args:
+        db: A transaction; the caller holds the session's row.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        after_seq: The first changed message.
+        start_seq: The last message before the last reset: no later compaction covers an earlier message.
+
+    Returns:
+        The changes; None without such a compaction.
+    """
+    found = load_compactions(db, tenant_id, session_id, after_seq=after_seq, most=None)
+    covering = [one.seq for one in found if after_seq > start_seq or one.seq <= start_seq]
+    messages = load_messages(db, tenant_id, session_id, covering)
+    if not messages:
+        return None
+    rests = [(message, without_compaction(message)) for message in messages]
+    removed = _delete(db, tenant_id, session_id, [message.seq for message, rest in rests if rest is None])
+    turn_of = {row.seq: row.turn_index for row in removed}
+    growth = {row.seq: -row.tokens for row in removed}
+    kept = [(message, rest) for message, rest in rests if rest is not None]
+    for message, rest in kept:
+        turn_of[message.seq] = rewrite(db, tenant_id, session_id, rest)
+        growth[message.seq] = rest.tokens - message.tokens
+    turns, first_seq = touch_turns(db, tenant_id, session_id, _by_turn(turn_of, growth))
+    gone = frozenset(row.seq for row in removed)
+    return LogChange(gone, frozenset(turn_of) - gone, turns, first_seq, growth)
+
+
 def _bare(cells: TextCipher, session_id: str, row: Any) -> Message:
     body = cells.open("message.body", row.body, session_id, row.seq)
     body = body if '"reasoning"' in body else "{}"
@@ -116,7 +168,7 @@ def _bare(cells: TextCipher, session_id: str, row: Any) -> Message:
 
 
 def _plan(
-    db: Transaction, tenant_id: UUID, session_id: str, stretch: Stretch, targets: set[int]
+    db: Transaction, tenant_id: UUID, session_id: str, stretch: PairedStretch, targets: set[int]
 ) -> tuple[Removal, dict[int, Message], dict[int, Message]]:
     """Plan the removal, with trimmed messages before and after; a message trimmed to nothing is removed."""
     while True:
@@ -169,6 +221,7 @@ def rewrite(db: Transaction, tenant_id: UUID, session_id: str, message: Message)
             tokens_wide=message.tokens if message.tokens_wide is None else message.tokens_wide,
             call_ids=list(message.call_ids) or None,
             answer_ids=list(message.answer_ids) or None,
+            compaction=window_places(message, message.seq) or None,
         )
         .returning(StoredMessage.turn_index)
     ).scalar_one()

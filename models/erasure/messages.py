@@ -1,18 +1,21 @@
 """Erasing and editing: the log changes, and everything derived from the log goes in the same transaction."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select, update
+from sqlalchemy import cast, delete, select, update
+from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, Range
 
 from context.types import Message
 from models.conversations.history import load_messages
+from models.conversations.kept_summaries import drop_parts
 from models.conversations.prefix import drop_prefix
+from models.conversations.served_window import drop_windows
 from models.conversations.session import Session, lock_existing
-from models.conversations.session_state import SessionState
-from models.conversations.summary import Summary
+from models.conversations.session_state import NOTHING_IN_FORCE, SessionState
+from models.conversations.summary import Summary, SummaryState, activate_version, drop_prepared
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.erasure.artifacts import (
@@ -31,11 +34,98 @@ from models.erasure.derived import (
     revoke_work,
     rewind_index,
 )
-from models.erasure.log import REACH, LogChange, remove_from_log, rewrite, touch_turns
+from models.erasure.log import (
+    REACH,
+    LogChange,
+    drop_compactions,
+    remove_from_log,
+    rewrite,
+    touch_turns,
+)
 from models.erasure.receipt import Receipt
-from models.erasure.summaries import drop_summaries
 from models.recall.index import erase_passages
 from models.shadow.reads import lapse_reads
+
+
+@dataclass(frozen=True)
+class LostSummaries:
+    """Effects on a session's summaries.
+
+    Attributes:
+        versions: Number of deleted versions.
+        parts: Number of deleted finished chunks.
+        replaced: True if the summary in force was deleted.
+    """
+
+    versions: int
+    parts: int
+    replaced: bool
+
+
+def drop_summaries(
+    db: Transaction, tenant_id: UUID, before: SessionState, *, generation: int, seqs: Sequence[int]
+) -> LostSummaries:
+    """Delete every version that covers a changed message or builds on such a version, in any state.
+
+    The other versions move to the session's new generation. If the version in force is deleted, the newest
+    remaining base takes over; without any base, history is raw. The caller holds the session's row, has
+    changed the
+    messages, and has raised the generation.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the session.
+        before: The session's state before.
+        generation: The session's new generation.
+        seqs: The changed messages.
+    """
+    of_session = (Summary.tenant_id == tenant_id, Summary.session_id == before.session_id)
+    columns = (Summary.version, Summary.state, Summary.base_version, Summary.from_seq, Summary.to_seq)
+    rows = {row.version: row for row in db.execute(select(*columns).where(*of_session))}
+    gone = _gone(rows, seqs)
+    active = next((row for row in rows.values() if row.state == SummaryState.ACTIVE), None)
+    parts = drop_parts(db, tenant_id, before.session_id)
+    db.execute(delete(Summary).where(*of_session, Summary.version.in_(gone)))
+    db.execute(
+        update(Summary)
+        .where(*of_session, Summary.generation == before.generation)
+        .values(generation=generation)
+    )
+    if any(rows[version].state == SummaryState.PREPARED for version in gone):
+        drop_prepared(db, tenant_id, before.session_id)
+    replaced = active is not None and active.version in gone
+    if active is not None and replaced:
+        _replace(db, tenant_id, before.session_id, _heir(active.version, rows, gone))
+    return LostSummaries(len(gone), parts, replaced)
+
+
+def _gone(rows: Mapping[int, Any], seqs: Sequence[int]) -> set[int]:
+    gone = {
+        version for version, row in rows.items() if any(row.from_seq <= seq <= row.to_seq for seq in seqs)
+    }
+    for version in sorted(rows):
+        if rows[version].base_version in gone:
+            gone.add(version)
+    return gone
+
+
+def _heir(version: int, rows: Mapping[int, Any], gone: set[int]) -> int | None:
+    """Find the newest remaining base of the version in force."""
+    base = rows[version].base_version
+    while base in gone:
+        base = rows[base].base_version
+    return base if base in rows else None
+
+
+def _replace(db: Transaction, tenant_id: UUID, session_id: str, heir: int | None) -> None:
+    if heir is not None and activate_version(db, tenant_id, session_id, heir):
+        return
+    db.execute(
+        update(Session)
+        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .values(NOTHING_IN_FORCE)
+    )
+
 
 MOST_RANGES = 50
 """With more pieces, the recall index is not mended but read again."""
@@ -188,6 +278,11 @@ def _settle(
 ) -> Changed:
     """Forget everything derived from the changed messages, and request the work to make new."""
     session_id = before.session_id
+    first, start = min(change.seqs), before.start_seq
+    compacted = drop_compactions(db, tenant_id, session_id, after_seq=first, start_seq=start)
+    if compacted is not None:
+        receipt.count("message", len(compacted.gone))
+        change = change.joined(compacted)
     _forget_passages(db, tenant_id, session_id, change, receipt)
     drop_plans_of_turns(db, tenant_id, session_id, change.turns, receipt)
     drop_decisions(db, tenant_id, session_id, list(change.turns), receipt)
@@ -197,6 +292,7 @@ def _settle(
     receipt.count("summary", lost.versions)
     receipt.count("summary_part", lost.parts)
     receipt.count("chat_prefix", drop_prefix(db, tenant_id, session_id))
+    receipt.count("served_window", drop_windows(db, tenant_id, session_id))
     if lost.versions:
         _ask(db, tenant_id, WorkKind.SUMMARIZE, session_id, receipt)
     read_again(db, tenant_id, readings, receipt)
@@ -245,6 +341,9 @@ def _renew(db: Transaction, tenant_id: UUID, before: SessionState, change: LogCh
         "generation": Session.generation + 1,
         "history_tokens": max(before.history_tokens + change.growth_after(before.start_seq), 0),
     }
+    if change.gone:
+        gone = [Range(first, last + 1) for first, last in _ranges(change.gone)]
+        values["removed_seqs"] = Session.removed_seqs.op("+")(cast(gone, INT8MULTIRANGE))
     if before.left_out is None:
         values |= {"cut_seq": 0, "kept_seq": None}
     elif before.kept_seq in change.gone:

@@ -6,6 +6,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from models.artifacts.attachment import drop_session_attachments, drop_user_attachments
+from models.conversations.served_window import drop_windows, drop_windows_of_user
 from models.conversations.session import claim_session
 from models.conversations.session_state import SessionState
 from models.database import Transaction
@@ -77,6 +78,7 @@ def _erase(db: Transaction, tenant_id: UUID, session_id: str, session: SessionSt
     used = _uses(db, tenant_id, session_id)
     for table in WITH_THE_SESSION:
         receipt.count(table, _delete_rows(db, table, tenant_id, session_id))
+    receipt.count("served_window", drop_windows(db, tenant_id, session_id))
     attached = drop_session_attachments(db, tenant_id, session_id)
     receipt.count("artifact_attachment", len(attached))
     release(db, tenant_id, {*used, *attached}, receipt)
@@ -193,6 +195,7 @@ def erase_user_belongings(db: Transaction, tenant_id: UUID, user_id: str) -> Rec
     hold_profiles(db, tenant_id)
     drop_plans_of_user(db, tenant_id, user_id, receipt)
     drop_readings_of_user(db, tenant_id, user_id, receipt)
+    receipt.count("served_window", drop_windows_of_user(db, tenant_id, user_id))
     attached = drop_user_attachments(db, tenant_id, user_id)
     receipt.count("artifact_attachment", len(attached))
     release(db, tenant_id, attached, receipt)

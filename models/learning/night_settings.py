@@ -3,15 +3,12 @@
 from functools import lru_cache
 
 from pydantic import Field, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from models.settings import Settings
 
 
-class LearningSettings(BaseSettings):
+class LearningSettings(Settings):
     """Time and inputs of learning; read from `AFTERTURN_*`."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
 
     learn_at_hour_utc: int = Field(
         3, ge=0, le=23, description="Hour (UTC) from which nightly learning starts."
@@ -32,6 +29,9 @@ class LearningSettings(BaseSettings):
     learn_observe_first: bool = Field(
         default=False, description="Observe a better prior set until a later night confirms the improvement."
     )
+    learn_rejected_nights: int = Field(
+        7, ge=1, description="Rejected sets in a row of a catalog that operators are told of."
+    )
     learn_keep_sets: int = Field(30, ge=2, description="Newest prior sets kept for rollback.")
 
     @model_validator(mode="after")
@@ -46,7 +46,5 @@ class LearningSettings(BaseSettings):
         return min(max(share, self.learn_holdout_least), self.learn_holdout_most)
 
 
-@lru_cache
-def learning_settings() -> LearningSettings:
-    """Read the settings once; later changes are not seen."""
-    return LearningSettings()
+learning_settings = lru_cache(LearningSettings)
+"""Read the settings once; later changes have no effect."""

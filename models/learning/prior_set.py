@@ -51,6 +51,10 @@ class SetState(StrEnum):
     REJECTED = "rejected"
 
 
+IN_VAIN = "in vain"
+"""What is counted beside a rejection that follows many others."""
+
+
 class PriorSetRow(Base):
     """A set: for ranking, of a catalog; for categories, of the tenant's policy, under an empty name."""
 
@@ -215,7 +219,7 @@ def load_bound_priors(
         return None
 
 
-def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int) -> int:
+def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int, most_rejected: int = 7) -> int:
     """Store a judged set, and put the set in force if the judgement says so.
 
     Args:
@@ -223,6 +227,7 @@ def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int) -> in
         place: Key of the series.
         made: The set.
         keep: Number of newest sets with bytes; active and observed sets always keep the bytes.
+        most_rejected: Number of rejected sets in a row that operators are told of.
 
     Returns:
         The new version.
@@ -252,6 +257,8 @@ def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int) -> in
         )
     )
     count(Counted.PRIOR_SETS, place.kind.value, made.state.value)
+    if _is_in_vain(db, place, most_rejected):
+        count(Counted.PRIOR_SETS, place.kind.value, IN_VAIN)
     db.execute(
         update(PriorSetRow)
         .where(
@@ -265,8 +272,20 @@ def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int) -> in
     return version
 
 
+def _is_in_vain(db: Transaction, place: SetPlace, most_rejected: int) -> bool:
+    """Tell whether the newest sets were all rejected by their verdict, and never by hand."""
+    newest = (
+        select(PriorSetRow.state, PriorSetRow.activated_at)
+        .where(place.here())
+        .order_by(PriorSetRow.version.desc())
+        .limit(most_rejected)
+    )
+    known = [tuple(row) for row in db.execute(newest)]
+    return known == [(SetState.REJECTED, None)] * most_rejected
+
+
 def activate_set(db: Transaction, place: SetPlace, version: int, *, reason: str) -> bool:
-    """Put a version in force, with any judgement. Returns False for a missing version or missing bytes."""
+    """Put a version in force, with any judgement; returns False without the version or its bytes."""
     _lock(db, place)
     there = db.execute(
         select(PriorSetRow.version).where(
@@ -279,13 +298,13 @@ def activate_set(db: Transaction, place: SetPlace, version: int, *, reason: str)
     db.execute(
         update(PriorSetRow)
         .where(place.here(), PriorSetRow.version == version, PriorSetRow.state != SetState.ACTIVE)
-        .values(state=SetState.ACTIVE, activated_at=func.now(), ended_at=None, reason=reason)
+        .values(state=SetState.ACTIVE, activated_at=func.now(), ended_at=None, reason=_with(reason))
     )
     return True
 
 
 def roll_back(db: Transaction, place: SetPlace, *, reason: str) -> int | None:
-    """Put the set in force out of force, and the previous set in force again.
+    """Put the set in force out of force, and the previous set in force again; the reason is added.
 
     Returns:
         The version now in force; None when words alone are in force.
@@ -315,7 +334,7 @@ def roll_back(db: Transaction, place: SetPlace, *, reason: str) -> int | None:
     db.execute(
         update(PriorSetRow)
         .where(place.here(), PriorSetRow.version == current.version)
-        .values(state=SetState.REJECTED, ended_at=func.now(), reason=reason)
+        .values(state=SetState.REJECTED, ended_at=func.now(), reason=_with(reason))
     )
     if before is not None:
         db.execute(
@@ -359,6 +378,12 @@ def list_sets(
         wanted = wanted.where(PriorSetRow.name == name)
     rows = db.execute(wanted.order_by(PriorSetRow.made_at.desc(), PriorSetRow.version.desc()).limit(most))
     return [SetFacts(**row) for row in rows.mappings()]
+
+
+def _with(reason: str) -> ColumnElement[str]:
+    """Add a deed with its time to the reason of a set, so that the verdict stays."""
+    at = func.to_char(func.timezone("UTC", func.now()), "YYYY-MM-DD HH24:MI")
+    return func.concat(PriorSetRow.reason, "; ", reason, ", ", at, " UTC")
 
 
 def _end(db: Transaction, place: SetPlace, states: Sequence[SetState], *, but: int | None = None) -> None:

@@ -206,6 +206,12 @@ def catalogs_to_learn(db: Transaction, tenant_id: UUID) -> list[str]:
     return sorted(found.scalars())
 
 
+def catalogs_with_outcomes(db: Transaction, tenant_id: UUID) -> list[str]:
+    """Find the catalogs with outcomes, counted or not; an empty name for plans without a catalog."""
+    found = select(func.coalesce(Plan.catalog, "")).where(Plan.tenant_id == tenant_id, Plan.outcome_seq > 0)
+    return sorted(db.execute(found.distinct()).scalars())
+
+
 def begin_night(db: Transaction, night: date) -> bool:
     """Record the learning request of a night. Returns False for a night recorded before."""
     made = db.execute(

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, CheckConstraint, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.precompute.worth import Account, Purpose, Record
+from context.precompute.worth import Account, Guess, Record, SpeculationPurpose, WorthLimits, may_spend
 from models.base import Base, TenantKey
 from models.catalogs.model_profile import price_per_input_token
 from models.database import Transaction, database_now
@@ -52,12 +52,12 @@ class What:
         kind: Kind of an artifact's text; empty for other things.
     """
 
-    purpose: Purpose
+    purpose: SpeculationPurpose
     origin: str
     kind: str = ""
 
 
-PREPARED = What(Purpose.SUMMARY, "pause")
+PREPARED = What(SpeculationPurpose.SUMMARY, "pause")
 """Key of summaries prepared for a pause."""
 
 _ADD = text(
@@ -102,8 +102,72 @@ _SPENT_SINCE = text(
 )
 
 
-def note_made(db: Transaction, tenant_id: UUID, what: What, *, spent_tokens: int) -> None:
-    """Count a made thing, at the end of the transaction, so that two transactions cannot deadlock."""
+@dataclass(frozen=True)
+class Reserved:
+    """Tokens counted as spent before a call.
+
+    Attributes:
+        day: Day of the reservation.
+        tokens: The most tokens of the call.
+    """
+
+    day: date
+    tokens: int
+
+
+def reserve_spending(
+    db: Transaction, tenant_id: UUID, what: What, guess: Guess, limits: WorthLimits
+) -> Reserved | None:
+    """Count a call's tokens as spent before the call, if the ceiling leaves room.
+
+    Reservations of a tenant take turns, so that two calls cannot both take the rest of the ceiling. After a
+    crash a reservation stays counted: spending is overrated for that day, never underrated.
+
+    Args:
+        db: A separate short transaction, committed before the call.
+        tenant_id: The paying tenant.
+        what: Key of the thing.
+        guess: The estimate of the call.
+        limits: The limits of spending.
+
+    Returns:
+        The reservation, for `note_made` or `release`; None if the ceiling is reached.
+    """
+    db.execute(_TAKE_TURNS, {"name": f"speculation {tenant_id}"})
+    _, account = find_record(db, tenant_id, what)
+    if not may_spend(guess, account, limits):
+        return None
+    _add(db, tenant_id, what, spent=guess.tokens)
+    return Reserved(database_now(db).date(), guess.tokens)
+
+
+_TAKE_TURNS = text("select pg_advisory_xact_lock(hashtextextended(:name, 0))")
+
+
+def release(db: Transaction, tenant_id: UUID, what: What, reserved: Reserved) -> None:
+    """Give a reservation back: the call was not made."""
+    named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
+    taken = {"tenant_id": tenant_id, "day": reserved.day, "tokens": reserved.tokens}
+    db.execute(_GIVE_BACK, {**taken, **named})
+
+
+_GIVE_BACK = text(
+    """
+    update speculation set spent_tokens = greatest(spent_tokens - :tokens, 0)
+    where tenant_id = :tenant_id and day = :day and purpose = :purpose and origin = :origin and kind = :kind
+    """
+)
+
+
+def note_made(
+    db: Transaction, tenant_id: UUID, what: What, *, spent_tokens: int, reserved: Reserved | None = None
+) -> None:
+    """Count a made thing, at the end of the transaction, so that two transactions cannot deadlock.
+
+    A reservation gives way to the tokens really spent.
+    """
+    if reserved is not None:
+        release(db, tenant_id, what, reserved)
     _add(db, tenant_id, what, made=1, spent=spent_tokens)
 
 

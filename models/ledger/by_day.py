@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import takewhile
 from uuid import UUID
 
 from sqlalchemy import BigInteger, Date, Numeric, select, true
@@ -124,3 +125,41 @@ def calls_of_work(db: Transaction, tenant_id: UUID, work_id: int, *, since: date
         reasoning_tokens=sum(row.reasoning_tokens or 0 for row in rows),
         price_usd=None if None in prices else sum((price for price in prices if price), Decimal(0)),
     )
+
+
+NEWEST_CALLS = 20
+"""Number of a model's newest calls searched for failures in a row."""
+
+
+def failures_in_a_row(
+    db: Transaction, tenant_id: UUID, model: str, work_id: int | None, failure: str, *, now: datetime
+) -> int:
+    """Count a tenant's newest calls of a model that all ended with one failure, within a day.
+
+    The calls of the same work count apart too, since short calls of other work may succeed in between.
+
+    Args:
+        db: A connection.
+        tenant_id: The tenant.
+        model: The model.
+        work_id: The work; None for a call without work.
+        failure: The failure.
+        now: The time.
+
+    Returns:
+        The larger of both numbers, `NEWEST_CALLS` at most.
+    """
+    newest = (
+        select(LlmCall.work_id, LlmCall.failure)
+        .where(LlmCall.tenant_id == tenant_id, LlmCall.created_at >= now - timedelta(days=1))
+        .where(LlmCall.model == model, LlmCall.state.in_([CallState.OK, CallState.FAILED]))
+        .order_by(LlmCall.created_at.desc(), LlmCall.call_id.desc())
+        .limit(NEWEST_CALLS)
+    )
+    ends = [(row.work_id, row.failure) for row in db.execute(newest)]
+    own = [end for of_work, end in ends if of_work == work_id]
+    return max(_leading([end for _, end in ends], failure), _leading(own, failure))
+
+
+def _leading(ends: Iterable[str | None], failure: str) -> int:
+    return sum(1 for _ in takewhile(lambda end: end == failure, ends))

@@ -8,12 +8,13 @@ from functools import lru_cache
 from typing import Any, Self
 
 from pydantic import Field, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 from sqlalchemy import text
 
 from context.errors import AfterturnError
 from models.database import Transaction
 from models.due_work.heartbeat import AT_WORK
+from models.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -31,17 +32,10 @@ class Caps:
         return self != Caps()
 
 
-class BudgetSettings(BaseSettings):
+class BudgetSettings(Settings):
     """Caps in force, read once from `AFTERTURN_*`. `none` removes a cap."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_",
-        hide_input_in_errors=True,
-        frozen=True,
-        extra="ignore",
-        env_ignore_empty=True,
-        env_parse_none_str="none",
-    )
+    model_config = SettingsConfigDict(env_ignore_empty=True, env_parse_none_str="none")
 
     tenant_tokens_per_day: int | None = Field(
         100_000_000, ge=1, description="Most tokens per tenant and day; `none` removes the cap."
@@ -78,10 +72,8 @@ class BudgetSettings(BaseSettings):
         )
 
 
-@lru_cache
-def budget_settings() -> BudgetSettings:
-    """Read the settings once; later changes are not seen."""
-    return BudgetSettings()
+budget_settings = lru_cache(BudgetSettings)
+"""Read the settings once; later changes have no effect."""
 
 
 def next_day(now: datetime) -> datetime:

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import structlog
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, select, update
 
 from context.tool_plans.features import intent_sha, read_features
 from context.tool_plans.outcomes import merge_outcomes
@@ -16,17 +16,9 @@ from context.tool_plans.reported import ReportedPlan, read_reported_plan
 from models.conversations.log import NewTurn
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.plans.insert import insert_plans
 from models.plans.outcome import announce_outcome
-from models.plans.plan import (
-    Plan,
-    PlanMethod,
-    PlanSource,
-    PlanStatus,
-    open_plan,
-    outcome_numbers,
-    seal_plan,
-    seal_written,
-)
+from models.plans.plan import Plan, PlanSource, PlanStatus, open_plan, outcome_numbers, seal_plan
 
 log = structlog.get_logger()
 
@@ -91,14 +83,7 @@ def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]
     cells = TextCipher(db, tenant_id)
     rest = _join_followed(cells, plans)
     if rest:
-        db.execute(_INSERT, {"tenant_id": tenant_id, **_columns([_stored(cells, row) for row in rest])})
-
-
-def _stored(cells: TextCipher, row: Mapping[str, Any]) -> dict[str, Any]:
-    plan_id = row["plan_id"]
-    written = {name: seal_written(cells, plan_id, name, row[name]) for name in ("features", "steps")}
-    texts = {name: value for name, value in row.items() if name not in written}
-    return {**seal_plan(cells, plan_id, texts), **written}
+        insert_plans(cells, rest, source=PlanSource.TURN)
 
 
 def _join_followed(cells: TextCipher, plans: Sequence[TurnPlan]) -> list[Mapping[str, Any]]:
@@ -146,37 +131,6 @@ def _follow(cells: TextCipher, plan: TurnPlan, steps: Sequence[Mapping[str, Any]
     )
 
 
-_INSERT = text(
-    """
-    insert into plan_history (tenant_id, plan_id, source, status, session_id, turn_id, user_id, intent,
-        intent_sha, features, complexity, mode, catalog, catalog_digest, model, method, duration_ms, steps,
-        ready_at, outcome_at, outcome_seq)
-    select :tenant_id, p.plan_id, :source, :status, p.session_id, p.turn_id, p.user_id, p.intent,
-        p.intent_sha, p.features, p.complexity, p.mode, p.catalog,
-        case when p.catalog is not null then coalesce(p.catalog_digest, (
-            select c.digest from catalog c where c.tenant_id = :tenant_id and c.name = p.catalog)) end,
-        p.model, :method, p.duration_ms, p.steps, now(),
-        case when p.ended then least(now(), p.completed_at) end,
-        case when p.ended then nextval('plan_outcome_seq') end
-    from unnest(
-        cast(:plan_id as uuid[]), cast(:session_id as text[]), cast(:turn_id as text[]),
-        cast(:user_id as text[]), cast(:intent as text[]), cast(:intent_sha as bytea[]),
-        cast(:features as jsonb[]), cast(:complexity as float8[]), cast(:mode as text[]),
-        cast(:catalog as text[]), cast(:catalog_digest as text[]), cast(:model as text[]),
-        cast(:duration_ms as int[]), cast(:steps as jsonb[]), cast(:ended as boolean[]),
-        cast(:completed_at as timestamptz[])
-    ) as p (plan_id, session_id, turn_id, user_id, intent, intent_sha, features, complexity, mode, catalog,
-        catalog_digest, model, duration_ms, steps, ended, completed_at)
-    """
-).bindparams(source=PlanSource.TURN.value, status=PlanStatus.READY.value, method=PlanMethod.REPORTED.value)
-"""All plans of many turns in one statement: one round trip for any number.
-
-A plan with a catalog and no version is taken to be made from the version in force. The outcome is as old as
-the
-turn: a turn imported later counts with its real time.
-"""
-
-
 def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:
     features = read_features(plan.intent)
     return {
@@ -197,7 +151,3 @@ def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:
         "completed_at": turn.completed_at,
         "ended": any(step.get("outcome") for step in plan.steps),
     }
-
-
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in rows[0]}

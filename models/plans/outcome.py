@@ -1,11 +1,10 @@
 """Outcomes of planned steps: joined once, and read in the order of joining."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Double, cast, func, select, text, update
+from sqlalchemy import func, select, text, update
 
 from context.tool_plans.outcomes import Merged, StepOutcome, merge_outcomes
 from models.database import Transaction
@@ -91,75 +90,3 @@ def settled_through(db: Transaction, tenant_id: UUID) -> int:
             text("select case when is_called then last_value else 0 end from plan_outcome_seq")
         ).scalar_one()
     )
-
-
-@dataclass(frozen=True)
-class TaughtPlan:
-    """A plan with the outcome of at least one step, for learning.
-
-    Attributes:
-        outcome_seq: Place in the order: the watermark. With further outcomes, the plan comes again under a
-            new place.
-        plan_id: The plan.
-        intent: The user's intent.
-        features: Features of the intent.
-        steps: Tool, outcome (`ok`, `error` or None when unknown) and error of each step, in order.
-        user_id: The user.
-        catalog_digest: Version of the plan's catalog; None when unknown.
-        at: Time of the outcome, in seconds since 1970.
-    """
-
-    outcome_seq: int
-    plan_id: UUID
-    intent: str
-    features: Mapping[str, Any]
-    steps: Sequence[Mapping[str, Any]]
-    user_id: str | None
-    catalog_digest: str | None
-    at: float
-
-
-def read_outcomes(
-    db: Transaction, tenant_id: UUID, catalog: str | None, *, after_seq: int, through_seq: int, most: int
-) -> list[TaughtPlan]:
-    """Read a page of plans with outcomes, in the order of joining.
-
-    Args:
-        db: A transaction, or a plain read.
-        tenant_id: The tenant of the plans.
-        catalog: The catalog of the plans; None for plans of turns without a catalog.
-        after_seq: The watermark: only later places are read.
-        through_seq: The last place, from `settled_through`.
-        most: Maximum number of plans, >= 1.
-    """
-    of_catalog = Plan.catalog.is_(None) if catalog is None else Plan.catalog == catalog
-    rows = db.execute(
-        select(
-            Plan.outcome_seq,
-            Plan.plan_id,
-            Plan.intent,
-            Plan.features,
-            Plan.steps,
-            Plan.user_id,
-            Plan.catalog_digest,
-            cast(func.extract("epoch", Plan.outcome_at), Double).label("at"),
-        )
-        .where(
-            Plan.tenant_id == tenant_id,
-            of_catalog,
-            Plan.outcome_seq > after_seq,
-            Plan.outcome_seq <= through_seq,
-        )
-        .order_by(Plan.outcome_seq)
-        .limit(most)
-    )
-    cells = TextCipher(db, tenant_id)
-    return [TaughtPlan(**open_plan(cells, row["plan_id"], row)) for row in rows.mappings()]
-
-
-def catalogs_with_outcomes(db: Transaction, tenant_id: UUID, *, after_seq: int) -> list[str | None]:
-    """Find the catalogs with outcomes joined after a place in the order."""
-    rows = db.execute(
-        select(Plan.catalog).where(Plan.tenant_id == tenant_id, Plan.outcome_seq > after_seq).distinct()
-    )
-    return [row.catalog for row in rows]

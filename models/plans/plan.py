@@ -32,8 +32,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.tool_plans.features import intent_sha
 from context.tool_plans.projection import PastPlan
-from models.base import Base, CreatedAt, TenantKey
-from models.conversations.session import SESSION_KEY
+from models.base import SESSION_KEY, Base, CreatedAt, TenantKey
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextCipher, TextForgottenError
@@ -97,6 +96,7 @@ class PlanSource(StrEnum):
 
     ASKED = "asked"
     TURN = "turn"
+    IMPORTED = "imported"
 
 
 class PlanStatus(StrEnum):
@@ -129,7 +129,8 @@ class Plan(Base):
         Index(None, "tenant_id", "user_id", "created_at", postgresql_where=text("user_id is not null")),
         Index(None, "tenant_id", "session_id", "turn_id", postgresql_where=text("session_id is not null")),
         Index(None, "tenant_id", "catalog", "outcome_seq", postgresql_where=text("outcome_seq is not null")),
-        CheckConstraint("source in ('asked', 'turn')", name="source_is_known"),
+        Index(None, "tenant_id", "ready_at", postgresql_where=text("source = 'asked'")),
+        CheckConstraint("source in ('asked', 'turn', 'imported')", name="source_is_known"),
         CheckConstraint("status in ('wanted', 'ready', 'failed')", name="status_is_known"),
         CheckConstraint("mode in ('plan', 'route')", name="mode_is_known"),
         CheckConstraint("method in ('llm', 'lexical', 'reported')", name="method_is_known"),

@@ -10,12 +10,10 @@ from uuid import UUID
 from sqlalchemy import (
     ARRAY,
     CheckConstraint,
-    Connection,
     Double,
     Index,
     Text,
     and_,
-    event,
     func,
     insert,
     select,
@@ -30,8 +28,8 @@ from context.preflight.by_category import KNOWN_TOOLS
 from context.preflight.replay import PastDecision, past_categories
 from context.preflight.types import Evidence, Preflight, Previous
 from context.types import Message, Role, Wire
-from models.base import Base, CreatedAt, TenantKey
-from models.conversations.log import Turn
+from models.base import Base, CreatedAt, TenantKey, run_after_create
+from models.conversations.log import TurnRow
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 
@@ -44,7 +42,7 @@ LEFT_OUT = "record.names_left_out."
 """Prefix of the reason with the number of names left out of a decision."""
 
 
-class PreflightDecision(Base):
+class PreflightDecisionRow(Base):
     """A decision. The session may have no turn yet; a trigger deletes the decision with the session."""
 
     __tablename__ = "preflight_decision"
@@ -86,7 +84,8 @@ class PreflightDecision(Base):
     relabelled_at: Mapped[datetime | None]
 
 
-_WITH_THE_SESSION = (
+# A decision comes before the first turn of the session, so no foreign key can bind decision and session.
+run_after_create(
     """
 create function forget_preflight_decisions() returns trigger language plpgsql as $$
 begin
@@ -100,13 +99,6 @@ create trigger forget_preflight_decisions after delete on session
     for each row execute function forget_preflight_decisions()
 """,
 )
-"""A decision comes before the first turn of the session, so no foreign key can bind decision and session."""
-
-
-@event.listens_for(Base.metadata, "after_create")
-def _delete_with_the_session(_: Any, connection: Connection, **_more: Any) -> None:
-    for statement in _WITH_THE_SESSION:
-        connection.execute(text(statement))
 
 
 @dataclass(frozen=True)
@@ -135,7 +127,7 @@ def record_decision(db: Transaction, tenant_id: UUID, made: Made) -> None:
     found, previous = made.found, made.previous
     names = _names(made)
     db.execute(
-        insert(PreflightDecision).values(
+        insert(PreflightDecisionRow).values(
             tenant_id=tenant_id,
             session_id=made.session_id,
             turn_index=made.turn_index,
@@ -205,25 +197,30 @@ def join_decisions(db: Transaction, tenant_id: UUID, *, most: int = PAGE) -> int
         Number of joined decisions; 0 when no further turn has followed.
     """
     waiting = db.execute(
-        select(PreflightDecision.decision_id, PreflightDecision.session_id, PreflightDecision.turn_index)
+        select(
+            PreflightDecisionRow.decision_id, PreflightDecisionRow.session_id, PreflightDecisionRow.turn_index
+        )
         .join(
-            Turn,
+            TurnRow,
             and_(
-                Turn.tenant_id == PreflightDecision.tenant_id,
-                Turn.session_id == PreflightDecision.session_id,
-                Turn.turn_index == PreflightDecision.turn_index,
+                TurnRow.tenant_id == PreflightDecisionRow.tenant_id,
+                TurnRow.session_id == PreflightDecisionRow.session_id,
+                TurnRow.turn_index == PreflightDecisionRow.turn_index,
             ),
         )
-        .where(PreflightDecision.tenant_id == tenant_id, PreflightDecision.joined_at.is_(None))
-        .order_by(PreflightDecision.decision_id)
+        .where(PreflightDecisionRow.tenant_id == tenant_id, PreflightDecisionRow.joined_at.is_(None))
+        .order_by(PreflightDecisionRow.decision_id)
         .limit(most)
-        .with_for_update(of=PreflightDecision, skip_locked=True)
+        .with_for_update(of=PreflightDecisionRow, skip_locked=True)
     ).all()
     used = _tools_of(db, tenant_id, {(row.session_id, row.turn_index) for row in waiting})
     for row in waiting:
         db.execute(
-            update(PreflightDecision)
-            .where(PreflightDecision.tenant_id == tenant_id, PreflightDecision.decision_id == row.decision_id)
+            update(PreflightDecisionRow)
+            .where(
+                PreflightDecisionRow.tenant_id == tenant_id,
+                PreflightDecisionRow.decision_id == row.decision_id,
+            )
             .values(used=used.get((row.session_id, row.turn_index), []), joined_at=func.now())
         )
     return len(waiting)
@@ -286,12 +283,12 @@ def load_decisions(
     """Read the record, oldest first, a page at a time."""
     after: UUID | None = None
     while True:
-        wanted = select(PreflightDecision.__table__).where(PreflightDecision.tenant_id == tenant_id)
+        wanted = select(PreflightDecisionRow.__table__).where(PreflightDecisionRow.tenant_id == tenant_id)
         if since is not None:
-            wanted = wanted.where(PreflightDecision.decided_at >= since)
+            wanted = wanted.where(PreflightDecisionRow.decided_at >= since)
         if after is not None:
-            wanted = wanted.where(PreflightDecision.decision_id > after)
-        rows = db.execute(wanted.order_by(PreflightDecision.decision_id).limit(PAGE)).all()
+            wanted = wanted.where(PreflightDecisionRow.decision_id > after)
+        rows = db.execute(wanted.order_by(PreflightDecisionRow.decision_id).limit(PAGE)).all()
         yield from map(_past, rows)
         if len(rows) < PAGE:
             return

@@ -23,15 +23,15 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.types import Message, Role, Wire
-from models.base import Base, TenantKey, TenantPart
-from models.conversations.log import StoredMessage, Turn
-from models.conversations.session import SESSION_KEY, Session
+from models.base import SESSION_KEY, Base, TenantKey, TenantPart
+from models.conversations.log import StoredMessage, TurnRow
+from models.conversations.session import Session
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 from models.learning.habits import UserProfile
 
 
-class PreflightPolicy(Base):
+class PreflightPolicyRow(Base):
     """A tenant's policy in force; without a row, the settings' policy is in force."""
 
     __tablename__ = "preflight_policy"
@@ -92,8 +92,8 @@ class Topic:
 def find_policy(db: Transaction, tenant_id: UUID) -> StoredPolicy | None:
     """Find a tenant's own policy; returns None without a policy."""
     row = db.execute(
-        select(PreflightPolicy.version, PreflightPolicy.config, PreflightPolicy.updated_at).where(
-            PreflightPolicy.tenant_id == tenant_id
+        select(PreflightPolicyRow.version, PreflightPolicyRow.config, PreflightPolicyRow.updated_at).where(
+            PreflightPolicyRow.tenant_id == tenant_id
         )
     ).one_or_none()
     return StoredPolicy(*row) if row else None
@@ -101,18 +101,18 @@ def find_policy(db: Transaction, tenant_id: UUID) -> StoredPolicy | None:
 
 def put_policy(db: Transaction, tenant_id: UUID, config: Mapping[str, Any]) -> StoredPolicy:
     """Put a policy in force. The same policy again changes nothing, not even the version."""
-    row = insert(PreflightPolicy).values(
+    row = insert(PreflightPolicyRow).values(
         tenant_id=tenant_id, version=1, config=dict(config), updated_at=func.now()
     )
     db.execute(
         row.on_conflict_do_update(
-            index_elements=[PreflightPolicy.tenant_id],
+            index_elements=[PreflightPolicyRow.tenant_id],
             set_={
-                "version": PreflightPolicy.version + 1,
+                "version": PreflightPolicyRow.version + 1,
                 "config": row.excluded.config,
                 "updated_at": func.now(),
             },
-            where=PreflightPolicy.config.is_distinct_from(row.excluded.config),
+            where=PreflightPolicyRow.config.is_distinct_from(row.excluded.config),
         )
     )
     stored = find_policy(db, tenant_id)
@@ -123,11 +123,11 @@ def put_policy(db: Transaction, tenant_id: UUID, config: Mapping[str, Any]) -> S
 
 _HABITS = (
     select(func.jsonb_object_agg(UserProfile.category, UserProfile.weight))
-    .join(Turn, and_(Turn.tenant_id == UserProfile.tenant_id, Turn.user_id == UserProfile.user_id))
+    .join(TurnRow, and_(TurnRow.tenant_id == UserProfile.tenant_id, TurnRow.user_id == UserProfile.user_id))
     .where(
-        Turn.tenant_id == Session.tenant_id,
-        Turn.session_id == Session.session_id,
-        Turn.turn_index == Session.last_turn_index,
+        TurnRow.tenant_id == Session.tenant_id,
+        TurnRow.session_id == Session.session_id,
+        TurnRow.turn_index == Session.last_turn_index,
     )
     .correlate(Session)
     .scalar_subquery()

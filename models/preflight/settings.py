@@ -3,17 +3,13 @@
 from functools import lru_cache
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from context.preflight.config import PreflightConfig
+from context.preflight.config import PreflightRules
+from models.settings import Settings
 
 
-class PreflightSettings(BaseSettings):
+class PreflightSettings(Settings):
     """The preflight policy of tenants that have none of their own, and what is kept of its decisions."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
 
     preflight_enabled: bool = Field(default=True, description="Classify new messages.")
     preflight_tool_filtering: bool = Field(default=True, description="Filter tools by category.")
@@ -48,9 +44,9 @@ class PreflightSettings(BaseSettings):
     preflight_cache_s: float = Field(2.0, ge=0, description="Seconds to cache a tenant's policy.")
 
     @property
-    def policy(self) -> PreflightConfig:
+    def policy(self) -> PreflightRules:
         """The same switches as the pure functions take them."""
-        return PreflightConfig(
+        return PreflightRules(
             enabled=self.preflight_enabled,
             tool_filtering=self.preflight_tool_filtering,
             memory_tuning=self.preflight_memory_tuning,
@@ -63,7 +59,5 @@ class PreflightSettings(BaseSettings):
         )
 
 
-@lru_cache
-def preflight_settings() -> PreflightSettings:
-    """Read the settings once; they do not change afterwards."""
-    return PreflightSettings()
+preflight_settings = lru_cache(PreflightSettings)
+"""Read the settings once; later changes have no effect."""

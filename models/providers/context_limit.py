@@ -38,7 +38,7 @@ MOST_SIGHTINGS = 200
 """Number of newest sightings of a model compared with each other."""
 
 
-class LimitSource(StrEnum):
+class SightingSource(StrEnum):
     """Source of a limit seen by a session."""
 
     ERROR = "error"
@@ -176,7 +176,7 @@ class Sighting:
     model: str
     session_id: str
     limit_tokens: int
-    source: LimitSource
+    source: SightingSource
     key_id: str | None = None
 
 

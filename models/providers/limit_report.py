@@ -76,9 +76,25 @@ def list_limits(
 
 
 def forget_limits(
-    db: Transaction, tenant_id: UUID, *, model: str | None = None, session_id: str | None = None
+    db: Transaction,
+    tenant_id: UUID,
+    *,
+    model: str | None = None,
+    session_id: str | None = None,
+    learned: bool = False,
 ) -> int:
-    """Delete limits, of a model (under any name) or session, or all limits. Returns the number of limits."""
+    """Delete limits, of a model (under any name) or session, or all limits.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant.
+        model: The model; None for every model.
+        session_id: The session; None for every session and the tenant.
+        learned: True to keep the limits of an operator.
+
+    Returns:
+        The number of limits.
+    """
     of_session = LimitSighting.session_id == session_id if session_id else true()
     gone = db.execute(
         delete(LimitSighting).where(
@@ -87,6 +103,8 @@ def forget_limits(
     ).rowcount
     if session_id is None:
         held = delete(ModelLimit).where(ModelLimit.tenant_id == tenant_id, _is_of(ModelLimit.model_id, model))
+        if learned:
+            held = held.where(ModelLimit.source != TenantSource.OPERATOR)
         gone += db.execute(held).rowcount
     return gone
 

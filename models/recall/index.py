@@ -29,9 +29,9 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.recall.passages import Passage
-from models.base import Base, TenantKey
+from models.base import SESSION_KEY, Base, TenantKey
 from models.conversations.log import StoredMessage
-from models.conversations.session import SESSION_KEY, Session
+from models.conversations.session import Session
 from models.conversations.session_state import SessionState
 from models.database import Transaction
 from models.encryption.cipher import TextKey
@@ -311,7 +311,8 @@ def _add_user_keys(db: Transaction, index: RecallKey, rows: Sequence[dict[str, A
     users = users_of_turns(db, index.tenant_id, index.session_id, {row["turn_index"] for row in rows})
     for row in rows:
         user_id = users.get(row["turn_index"])
-        row["user_keys"] = UserKey(index.tenant_id, user_id).keys_of(row["keys"]) if user_id else None
+        user = UserKey(index.tenant_id, user_id) if user_id else None
+        row["user_keys"] = user.keys_of(row["keys"], start=row["start"]) if user else None
 
 
 def _count_terms(db: Transaction, index: RecallKey, counts: Mapping[int, int]) -> None:

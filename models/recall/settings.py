@@ -3,15 +3,12 @@
 from functools import lru_cache
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from models.settings import Settings
 
 
-class RecallSettings(BaseSettings):
+class RecallSettings(Settings):
     """How much of what the summary covers is shown again when a new message asks for it."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
 
     recall_max_facts: int = Field(
         15, ge=0, description="Most recalled blocks in a full window; 0 disables recall."
@@ -62,7 +59,5 @@ class RecallSettings(BaseSettings):
         return self.recall_max_facts > 0 and self.recall_max_tokens > 0
 
 
-@lru_cache
-def recall_settings() -> RecallSettings:
-    """Read the settings once; they do not change afterwards."""
-    return RecallSettings()
+recall_settings = lru_cache(RecallSettings)
+"""Read the settings once; later changes have no effect."""

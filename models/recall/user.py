@@ -5,14 +5,30 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from uuid import UUID
 
-from sqlalchemy import select, text, update
+from sqlalchemy import select, text
 
-from models.conversations.log import Turn
+from models.conversations.log import TurnRow
 from models.database import Transaction
 from models.tenants.tenant import Tenant
 
 _TERM = 0xFFFFFFFF
 """Mask of a term's half of a key: the same half in every session of a tenant."""
+
+SAMPLES = (16, 256)
+"""Passages for one in a sample: a sample's key leads to so many times fewer passages of a term."""
+
+_MIX = 2_654_435_761
+_STARTS = 0xFFFFF
+
+_DRAWS = 256
+
+USER_KEYS = f"""array(
+    select half << 32 | (key & {_TERM})
+    from unnest(passage.keys) key
+    cross join unnest(cast(:halves as bigint[]), cast(:ones_in as int[])) sample (half, one_in)
+    where ((((key >> 32) # key) + (passage.start & {_STARTS}) * {_MIX}) & {_TERM}) >> 24 < {_DRAWS} / one_in
+)"""  # noqa: S608 (numbers of our own)
+"""`UserKey.keys_of` in SQL, for a row `passage`."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +43,44 @@ class UserKey:
     tenant_id: UUID
     user_id: str
 
+    def half(self, one_in: int = 1) -> int:
+        """Compute the user's half of a key of all passages, or of a sample: a signed number of 32 bits."""
+        sample = "" if one_in == 1 else f"-{one_in}"
+        name = f"{self.tenant_id}/user{sample}/{self.user_id}"
+        return int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), signed=True)
+
     @property
-    def half(self) -> int:
-        """The user's half of a key, a signed number of 32 bits."""
-        digest = blake2b(f"{self.tenant_id}/user/{self.user_id}".encode(), digest_size=4).digest()
-        return int.from_bytes(digest, signed=True)
+    def halves(self) -> dict[int, int]:
+        """The halves of keys of all passages, and of each sample."""
+        return {one_in: self.half(one_in) for one_in in (1, *SAMPLES)}
 
-    def key_of(self, key: int) -> int:
+    def key_of(self, key: int, one_in: int = 1) -> int:
         """Convert the key of a term in any session to the user's key of the same term."""
-        return self.half << 32 | key & _TERM
+        return self.half(one_in) << 32 | key & _TERM
 
-    def keys_of(self, keys: Iterable[int]) -> list[int]:
-        """Convert the keys of a passage to the user's keys."""
-        return sorted({self.key_of(key) for key in keys})
+    def keys_of(self, keys: Iterable[int], *, start: int) -> list[int]:
+        """Convert the keys of a passage to the user's keys, with those of the samples that have the passage.
+
+        A sample is taken anew for each term, so that all terms of a user are sampled alike.
+
+        Args:
+            keys: The keys of the passage in its session.
+            start: Place of the passage in its session.
+        """
+        halves = self.halves
+        return sorted(
+            {
+                half << 32 | key & _TERM
+                for key in keys
+                for one_in, half in halves.items()
+                if _draw(key, start) < _DRAWS // one_in
+            }
+        )
+
+
+def _draw(key: int, start: int) -> int:
+    """Draw a number from 0 to 255, the same one each time for a term of a passage."""
+    return ((((key >> 32) ^ key) + (start & _STARTS) * _MIX) & _TERM) >> 24
 
 
 def recalls_users(db: Transaction, tenant_id: UUID) -> bool:
@@ -48,23 +89,18 @@ def recalls_users(db: Transaction, tenant_id: UUID) -> bool:
     return bool(found)
 
 
-def switch_users(db: Transaction, tenant_id: UUID, *, on: bool) -> None:
-    """Switch recall across the sessions of a user on or off; passages from before need `add_user_keys`."""
-    db.execute(update(Tenant).where(Tenant.tenant_id == tenant_id).values(recalls_users=on))
-
-
 def users_of_turns(
     db: Transaction, tenant_id: UUID, session_id: str, turns: Collection[int]
 ) -> dict[int, str]:
     """Find the users of turns, by index; none when the tenant has recall by user switched off."""
     rows = db.execute(
-        select(Turn.turn_index, Turn.user_id)
-        .join(Tenant, Tenant.tenant_id == Turn.tenant_id)
+        select(TurnRow.turn_index, TurnRow.user_id)
+        .join(Tenant, Tenant.tenant_id == TurnRow.tenant_id)
         .where(
-            Turn.tenant_id == tenant_id,
-            Turn.session_id == session_id,
-            Turn.turn_index.in_(sorted(turns)),
-            Turn.user_id.is_not(None),
+            TurnRow.tenant_id == tenant_id,
+            TurnRow.session_id == session_id,
+            TurnRow.turn_index.in_(sorted(turns)),
+            TurnRow.user_id.is_not(None),
             Tenant.recalls_users,
         )
     )

@@ -1,7 +1,7 @@
 """The search of recall across the sessions of a user: bounded reads, for any number of sessions."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, combinations
 from typing import Any
@@ -15,13 +15,16 @@ from models.database import Transaction
 from models.encryption.keys import TextCipher
 from models.recall.index import RecallKey, passage_row
 from models.recall.search import ASKED, FoundPassages, Terms
-from models.recall.user import UserKey
+from models.recall.user import SAMPLES, UserKey
 
 MOST_COUNTED = 100
 """Maximum count of a term's passages; a term with more passages is common."""
 
 MOST_HITS = 150
 """Maximum number of passages read by a search for rare terms."""
+
+_ENOUGH_SAMPLES = 16
+"""Passages of a term in a sample of 16 that make the term common: about 250 passages in all."""
 
 _READ_FOR_COUNT = 500
 """Maximum number of a term's passages read for the count, with passages of the session itself."""
@@ -35,22 +38,32 @@ _STRETCH_PASSAGES = 100
 _APART = 10**12
 """Distance between two sessions on the common line of tokens for ranking passages."""
 
-_COUNTS = text("""
-    select asked.place, (
-        select count(*) from (
-            select from (
-                select tenant_id, session_id from recall_passage
-                where user_keys @> array[asked.key] limit :most_read
-            ) of_the_user
-            where tenant_id = :tenant_id and session_id <> :session_id limit :most
-        ) counted
-    )
-    from unnest(cast(:keys as bigint[]), cast(:places as int[])) asked (key, place)
+_SAMPLED = """(
+    select count(*) from (
+        select from recall_passage where user_keys @> array[asked.{key}] limit :enough
+    ) sampled
+) >= :enough"""
+# The smallest sample is asked first: a list that is walked is short, for any number of passages.
+_COUNTS = text(f"""
+    select asked.place, case
+        when {_SAMPLED.format(key="in_256")} then :most
+        when {_SAMPLED.format(key="in_16")} then :most
+        else (
+            select count(*) from (
+                select from (
+                    select tenant_id, session_id from recall_passage
+                    where user_keys @> array[asked.key] limit :most_read
+                ) of_the_user
+                where tenant_id = :tenant_id and session_id <> :session_id limit :most
+            ) counted
+        ) end
+    from unnest(cast(:keys as bigint[]), cast(:in_16 as bigint[]), cast(:in_256 as bigint[]),
+        cast(:places as int[])) asked (key, in_16, in_256, place)
     union all
     select 0, count(*) from (
         select from turn where tenant_id = :tenant_id and user_id = :user_id limit :most
     ) turns
-""")
+""")  # noqa: S608 (parts of our own)
 _HITS = """
     with found as materialized (
         {found}
@@ -160,7 +173,14 @@ class _UserSearch:
         """Count the passages of each term and the user's turns, up to a bound."""
         keys = [key for term in self._terms for key in self._keys[term]]
         places = [place for place, term in enumerate(self._terms, 1) for _ in self._keys[term]]
-        counted = {"keys": keys, "places": places, "most": MOST_COUNTED + 1, "most_read": _READ_FOR_COUNT}
+        counted = {
+            "keys": keys,
+            **{f"in_{one_in}": [self._user.key_of(key, one_in) for key in keys] for one_in in SAMPLES},
+            "places": places,
+            "most": MOST_COUNTED + 1,
+            "most_read": _READ_FOR_COUNT,
+            "enough": _ENOUGH_SAMPLES,
+        }
         found = [0] * (len(self._terms) + 1)
         for place, passages in self._run(_COUNTS, **counted):
             found[place] += passages
@@ -229,13 +249,10 @@ class _UserSearch:
         for row in rows:
             told[row.session_id] = max(row[-1], told.get(row.session_id, row[-1]))
         offsets = {name: number * _APART for number, name in enumerate(sorted(told, key=told.__getitem__))}
-        passages = [
-            replace(passage, start=passage.start + offsets[passage.session])
-            for passage in (self._passage(row, terms) for row in rows)
-        ]
+        passages = [self._passage(row, terms, offsets[row[0]]) for row in rows]
         return sorted(passages, key=lambda passage: passage.start)
 
-    def _passage(self, row: Any, terms: Terms) -> Passage:
+    def _passage(self, row: Any, terms: Terms, offset: int) -> Passage:
         index = RecallKey(self._user.tenant_id, row.session_id, row.start_seq)
         place = passage_row(index, row.start)
         *_, asked, told_at = row
@@ -247,7 +264,7 @@ class _UserSearch:
             row.parts,
             self._cells.open("recall_passage.speaker", row.speaker, *place),
             self._cells.open("recall_passage.body", row.body, *place),
-            row.start,
+            row.start + offset,
             row.tokens,
             terms[asked],
             told_at.date(),

@@ -61,6 +61,7 @@ _SESSION = ("session_id",)
 _TURN = ("session_id", "turn_id")
 _MESSAGE = ("session_id", "seq")
 _SUMMARY = ("session_id", "version")
+_WINDOW = ("session_id", "window_id")
 _PASSAGE = ("session_id", "start_seq", "start")
 _ARTIFACT = ("artifact_id",)
 _ATTACHMENT = ("artifact_id", "session_id", "user_id")
@@ -76,6 +77,7 @@ COLUMNS = (
     TextColumn("message", "speaker", _MESSAGE, _MESSAGE),
     TextColumn("summary", "text", _SUMMARY, _SUMMARY),
     TextColumn("chat_prefix", "head", _SESSION, _SESSION),
+    TextColumn("served_window", "body", _WINDOW, _WINDOW),
     TextColumn("recall_passage", "body", _PASSAGE, _PASSAGE),
     TextColumn("recall_passage", "speaker", _PASSAGE, _PASSAGE),
     TextColumn("artifact", "content", _ARTIFACT, _ARTIFACT),

@@ -202,6 +202,7 @@ _SHED: Mapping[tuple[str, str], _Shed] = {
     ("turn", "usage"): _rows_of("turn", "update turn set usage = null"),
     ("summary", "text"): _shed_summaries,
     ("chat_prefix", "head"): _rows_of("chat_prefix", "delete from chat_prefix"),
+    ("served_window", "body"): _rows_of("served_window", "delete from served_window"),
     ("recall_passage", "body"): _shed_passages,
     ("recall_passage", "speaker"): _shed_passages,
     **{("artifact", name): _shed_artifacts for name in ("content", "preview", "title")},

@@ -61,7 +61,7 @@ FIRST: Cursor = (datetime(1970, 1, 1, tzinfo=UTC), "")
 
 
 @dataclass(frozen=True)
-class Page:
+class SessionsPage:
     """Some sessions of a tenant.
 
     Attributes:
@@ -73,7 +73,7 @@ class Page:
     after: Cursor | None
 
 
-Finder = Callable[[Transaction, Wishing, Cursor], Page]
+Finder = Callable[[Transaction, Wishing, Cursor], SessionsPage]
 """Function that reads a page."""
 
 _OLD = text(
@@ -89,7 +89,7 @@ _OLD = text(
 )
 
 
-def find_old_sessions(db: Transaction, wishing: Wishing, after: Cursor) -> Page:
+def find_old_sessions(db: Transaction, wishing: Wishing, after: Cursor) -> SessionsPage:
     """Find sessions without a turn for longer than the kept days, on the next page in the order of birth.
 
     Old sessions with recent turns are read too, and left out; an index by the last turn would be written at
@@ -99,7 +99,7 @@ def find_old_sessions(db: Transaction, wishing: Wishing, after: Cursor) -> Page:
     values = {"created_at": born_at, "session_id": session_id, "looked_at": LOOKED_AT}
     rows = db.execute(_OLD, {"tenant_id": wishing.tenant_id, "days": wishing.most, **values}).all()
     last = (rows[-1].created_at, rows[-1].session_id) if len(rows) == LOOKED_AT else None
-    return Page([row.session_id for row in rows if row.is_old], last)
+    return SessionsPage([row.session_id for row in rows if row.is_old], last)
 
 
 _CROWDED = text(
@@ -116,7 +116,7 @@ _CROWDED = text(
 )
 
 
-def find_crowded_sessions(db: Transaction, wishing: Wishing, after: Cursor) -> Page:
+def find_crowded_sessions(db: Transaction, wishing: Wishing, after: Cursor) -> SessionsPage:
     """Find sessions with more summary versions than kept, on the next page in the order of ids."""
     looked_at = max(LOOKED_AT, wishing.most + 1)
     values = {"tenant_id": wishing.tenant_id, "session_id": after[1], "looked_at": looked_at}
@@ -125,4 +125,4 @@ def find_crowded_sessions(db: Transaction, wishing: Wishing, after: Cursor) -> P
     if is_cut and len(rows) > 1:
         rows = rows[:-1]  # not all of its versions were read
     last = (FIRST[0], rows[-1].session_id) if is_cut else None
-    return Page([row.session_id for row in rows if row.versions > wishing.most], last)
+    return SessionsPage([row.session_id for row in rows if row.versions > wishing.most], last)

@@ -3,15 +3,12 @@
 from functools import lru_cache
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from models.settings import Settings
 
 
-class RetentionSettings(BaseSettings):
+class RetentionSettings(Settings):
     """Limits of age and number for deletion; read once from `AFTERTURN_*`. 0 keeps for ever."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
 
     retain_session_days: int = Field(
         0,
@@ -53,7 +50,5 @@ class RetentionSettings(BaseSettings):
     retain_every_s: float = Field(3_600, gt=0, description="Seconds between retention runs.")
 
 
-@lru_cache
-def retention_settings() -> RetentionSettings:
-    """Read the settings once; later changes are not seen."""
-    return RetentionSettings()
+retention_settings = lru_cache(RetentionSettings)
+"""Read the settings once; later changes have no effect."""

@@ -36,7 +36,7 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Found:
+class TurnLosses:
     """Needs of a turn, and the needs missing in the unused window; 0 <= lost, 0 <= blocked.
 
     Attributes:
@@ -87,13 +87,13 @@ def take_waiting(db: Transaction, tenant_id: UUID, *, most: int) -> list[Waiting
     return [replace(one, salt=open_salt(cells, one.salt, one.read_id, one.part)) for one in waiting]
 
 
-def judge(db: Transaction, tenant_id: UUID, waiting: Sequence[Waiting]) -> list[Found]:
+def judge(db: Transaction, tenant_id: UUID, waiting: Sequence[Waiting]) -> list[TurnLosses]:
     """Count the needs of the turns in each window; the digests go, the numbers stay.
 
     Returns:
         The result of each record, in the same order.
     """
-    found: list[Found] = []
+    found: list[TurnLosses] = []
     needs: dict[tuple[str, int, int], Needs] = {}
     for one in waiting:
         place = (one.session_id, one.after_seq, one.new_messages)
@@ -122,16 +122,16 @@ def _turn(db: Transaction, tenant_id: UUID, one: Waiting) -> list[Message]:
     return messages[: further[0]] if further else messages
 
 
-def _found(one: Waiting, needs: Needs) -> Found:
+def _found(one: Waiting, needs: Needs) -> TurnLosses:
     loss = count_loss(needs.facts, both=one.held, lacking=one.lacking, salt=one.salt)
     blocked = count_blocked(needs.tools, hidden=one.hidden, salt=one.salt)
-    return Found(one.part, loss.needed, loss.lost, len(needs.tools), blocked)
+    return TurnLosses(one.part, loss.needed, loss.lost, len(needs.tools), blocked)
 
 
 _NO_DIGESTS: Mapping[str, Any] = {"salt": None, "held": None, "lacking": None, "hidden": None}
 
 
-def _store(db: Transaction, tenant_id: UUID, one: Waiting, found: Found) -> None:
+def _store(db: Transaction, tenant_id: UUID, one: Waiting, found: TurnLosses) -> None:
     db.execute(
         update(ShadowRead)
         .where(

@@ -11,11 +11,9 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     CheckConstraint,
-    Connection,
     Index,
     LargeBinary,
     Text,
-    event,
     func,
     insert,
     select,
@@ -25,7 +23,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.shadow.parts import ShadowPart
-from models.base import Base, CreatedAt, TenantKey
+from models.base import Base, CreatedAt, TenantKey, run_after_create
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 
@@ -106,7 +104,8 @@ class ShadowRead(Base):
     judged_at: Mapped[datetime | None]
 
 
-_WITH_THE_SESSION = (
+# A record comes before the first turn of the session, so no foreign key can bind record and session.
+run_after_create(
     """
 create function unlink_shadow_reads() returns trigger language plpgsql as $$
 begin
@@ -122,13 +121,6 @@ create trigger unlink_shadow_reads after delete on session
     for each row execute function unlink_shadow_reads()
 """,
 )
-"""A record comes before the first turn of the session, so no foreign key can bind record and session."""
-
-
-@event.listens_for(Base.metadata, "after_create")
-def _unlink_with_the_session(_: Any, connection: Connection, **_more: Any) -> None:
-    for statement in _WITH_THE_SESSION:
-        connection.execute(text(statement))
 
 
 @dataclass(frozen=True)

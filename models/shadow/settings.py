@@ -3,18 +3,14 @@
 from functools import lru_cache
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from context.shadow.parts import ShadowPart
 from context.shadow.verdict import ShadowLimits
+from models.settings import Settings
 
 
-class ShadowSettings(BaseSettings):
+class ShadowSettings(Settings):
     """Shadow mode: default, record and verdict; read once from `AFTERTURN_*`."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
 
     shadow_parts: tuple[ShadowPart, ...] = Field(
         (), description="Default parts in shadow mode for tenants without own switch, as JSON."
@@ -43,7 +39,5 @@ class ShadowSettings(BaseSettings):
         )
 
 
-@lru_cache
-def shadow_settings() -> ShadowSettings:
-    """Read the settings once; later changes are not seen."""
-    return ShadowSettings()
+shadow_settings = lru_cache(ShadowSettings)
+"""Read the settings once; later changes have no effect."""

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from context.shadow.parts import TOGETHER, ShadowPart
-from context.shadow.verdict import PartReport, ShadowLimits, Tally, report_part
+from context.shadow.verdict import PartCounts, PartReport, ShadowLimits, report_part
 from models.catalogs.model_profile import price_per_input_token
 from models.database import Transaction
 
@@ -65,7 +65,7 @@ def report_shadow(
     rows: list[Mapping[str, Any]] = [row._asdict() for row in db.execute(_SUMS, asked)]
     sessions = {row.part: row.sessions for row in db.execute(_SESSIONS, asked)}
     prices = {model: price_per_input_token(db, tenant_id, model) for model in {row["model"] for row in rows}}
-    tallies: dict[str, Tally] = defaultdict(lambda: Tally(""))
+    tallies: dict[str, PartCounts] = defaultdict(lambda: PartCounts(""))
     for row in rows:
         tallies[row["part"]] = _add(tallies[row["part"]], row, prices.get)
     return [
@@ -75,7 +75,7 @@ def report_shadow(
     ]
 
 
-def _add(tally: Tally, row: Mapping[str, Any], price_of: Callable[[str], Decimal | None]) -> Tally:
+def _add(tally: PartCounts, row: Mapping[str, Any], price_of: Callable[[str], Decimal | None]) -> PartCounts:
     """Add a model's numbers; reads with an unknown price are counted apart and never priced 0."""
     price = price_of(row["model"])
     saved = (row["served_tokens"] - row["would_tokens"]) * price if price is not None else Decimal(0)

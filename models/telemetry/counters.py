@@ -6,11 +6,12 @@ The counts serve rates and alerts. Money and caps go by the ledger; a crash lose
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from itertools import product
+from typing import Any, Self
 
 import structlog
 from sqlalchemy import CheckConstraint, Double, Text, text
@@ -31,55 +32,97 @@ OTHER = "other"
 
 
 class Counted(StrEnum):
-    """Names of the counts; stored, and used as metric names, so a renamed count begins at 0."""
+    """Table of the counts: name, meaning and labels.
 
-    TURNS = "turns"
-    CONTEXTS = "contexts"
-    CONTEXT_TOKENS = "context_tokens"
-    PREFLIGHT = "preflight"
-    PLANNING = "artifact_planning"
-    ARTIFACT_READS = "artifact_reads"
-    WORK = "work_finished"
-    WORK_SECONDS = "work_seconds"
-    SUMMARIES = "summaries"
-    RIDES = "summary_rides"
-    PRIOR_SETS = "prior_sets_judged"
-    RETENTION_ROWS = "retention_rows"
-    CALLS = "llm_calls"
-    CALL_SECONDS = "llm_seconds"
-    CALL_TOKENS = "llm_tokens"
-    SPEND_USD = "llm_spend_usd"
-    UNPRICED = "llm_unpriced_calls"
-    DENIED = "llm_calls_denied"
-    SHADOW_TOKENS = "shadow_tokens"
-    SHADOW_FACTS = "shadow_facts"
-    SHADOW_TOOL_CALLS = "shadow_tool_calls"
+    The names are stored, and used as metric names, so a renamed count begins at 0. No label is a tenant, a
+    session or any text of a user.
 
+    Attributes:
+        meaning: Help text of the metric.
+        labels: Names of the labels, in order.
+        from_the_start: Label values exported as 0 from the start; Prometheus sees no rise in a first value.
+    """
 
-LABELS: Mapping[Counted, tuple[str, ...]] = {
-    Counted.TURNS: (),
-    Counted.CONTEXTS: ("summary",),
-    Counted.CONTEXT_TOKENS: ("part",),
-    Counted.PREFLIGHT: ("outcome",),
-    Counted.PLANNING: ("outcome",),
-    Counted.ARTIFACT_READS: ("how",),
-    Counted.WORK: ("kind", "outcome"),
-    Counted.WORK_SECONDS: ("kind",),
-    Counted.SUMMARIES: ("outcome", "reason"),
-    Counted.RIDES: ("outcome",),
-    Counted.PRIOR_SETS: ("kind", "state"),
-    Counted.RETENTION_ROWS: ("rows_of",),
-    Counted.CALLS: ("purpose", "model", "outcome"),
-    Counted.CALL_SECONDS: ("purpose", "model"),
-    Counted.CALL_TOKENS: ("purpose", "model", "direction"),
-    Counted.SPEND_USD: ("purpose", "model"),
-    Counted.UNPRICED: ("purpose", "model"),
-    Counted.DENIED: ("scope", "unit"),
-    Counted.SHADOW_TOKENS: ("part", "window"),
-    Counted.SHADOW_FACTS: ("part", "outcome"),
-    Counted.SHADOW_TOOL_CALLS: ("part", "outcome"),
-}
-"""Labels of each count, in order. No label is a tenant, a session or any text of a user."""
+    meaning: str
+    labels: tuple[str, ...]
+    from_the_start: tuple[tuple[str, ...], ...]
+
+    def __new__(
+        cls,
+        name: str,
+        meaning: str = "",
+        labels: tuple[str, ...] = (),
+        from_the_start: Iterable[tuple[str, ...]] = (),
+    ) -> Self:
+        """Make a row."""
+        count = str.__new__(cls, name)
+        count._value_ = name
+        count.meaning, count.labels, count.from_the_start = meaning, labels, tuple(from_the_start)
+        return count
+
+    TURNS = "turns", "Turns that were accepted.", (), [()]
+    CONTEXTS = "contexts", "Contexts that were answered, with and without a summary.", ("summary",)
+    CONTEXT_TOKENS = (
+        "context_tokens",
+        "Tokens of those contexts: sent, and saved by summaries that stand for history.",
+        ("part",),
+    )
+    PREFLIGHT = "preflight", "Preflight decisions: tools were filtered, or all passed.", ("outcome",)
+    PLANNING = (
+        "artifact_planning",
+        "Contexts with artifacts: planned by rule or a model, or why the rule stood in for it.",
+        ("outcome",),
+    )
+    ARTIFACT_READS = "artifact_reads", "Reads of artifacts, by how they were answered.", ("how",)
+    WORK = "work_finished", "Pieces of work that workers ended, by what came of them.", ("kind", "outcome")
+    WORK_SECONDS = "work_seconds", "Seconds that workers spent on work.", ("kind",)
+    SUMMARIES = (
+        "summaries",
+        "Summaries that were made, and why the gate rejected them.",
+        ("outcome", "reason"),
+    )
+    RIDES = (
+        "summary_rides",
+        "Summaries that rode on the prefix of the chat, and why others did not.",
+        ("outcome",),
+    )
+    PRIOR_SETS = (
+        "prior_sets_judged",
+        "Learned sets of priors, by what they were judged to be; `in vain` beside the last of many rejected.",
+        ("kind", "state"),
+        product(("ranking", "categories"), ("in vain",)),
+    )
+    RETENTION_ROWS = "retention_rows", "Rows that went because of their age.", ("rows_of",)
+    CALLS = "llm_calls", "Calls to models.", ("purpose", "model", "outcome")
+    CALL_SECONDS = "llm_seconds", "Seconds spent waiting for models.", ("purpose", "model")
+    CALL_TOKENS = (
+        "llm_tokens",
+        "Tokens of those calls; cached ones are input too, reasoning is output too.",
+        ("purpose", "model", "direction"),
+    )
+    SPEND_USD = "llm_spend_usd", "Known prices of those calls, in dollars.", ("purpose", "model")
+    UNPRICED = "llm_unpriced_calls", "Calls with tokens whose price nobody knows.", ("purpose", "model")
+    DENIED = (
+        "llm_calls_denied",
+        "Calls that a cap put off.",
+        ("scope", "unit"),
+        product(("tenant", "session"), ("usd", "tokens")),
+    )
+    SHADOW_TOKENS = (
+        "shadow_tokens",
+        "Tokens of reads recorded in shadow mode: sent, and what they would be.",
+        ("part", "window"),
+    )
+    SHADOW_FACTS = (
+        "shadow_facts",
+        "Facts that turns needed of those reads: kept by the part, or lost.",
+        ("part", "outcome"),
+    )
+    SHADOW_TOOL_CALLS = (
+        "shadow_tool_calls",
+        "Tool calls that followed those reads: passed by the part, or blocked.",
+        ("part", "outcome"),
+    )
 
 
 class MetricCount(Base):
@@ -141,14 +184,14 @@ class Counts:
 
         Args:
             name: Name of the count.
-            labels: Values of the labels, in the order of `LABELS`.
+            labels: Values of the labels, in the order of the table.
             by: Amount to add, >= 0.
 
         Raises:
             ValueError: The number of labels is wrong, or the amount is negative.
         """
-        if len(labels) != len(LABELS[name]) or by < 0:
-            raise ValueError(f"{name} is counted upwards, by {LABELS[name]}")
+        if len(labels) != len(name.labels) or by < 0:
+            raise ValueError(f"{name} is counted upwards, by {name.labels}")
         with self._lock:
             known = self._series.setdefault(name, set())
             if labels not in known and len(known) >= MOST_SERIES:
@@ -272,6 +315,6 @@ def read_counts(db: Transaction) -> list[tuple[Counted, tuple[str, ...], float, 
     rows: list[tuple[Counted, tuple[str, ...], float, float]] = []
     for row in db.execute(_READ):
         labels: Any = tuple(json.loads(row.labels))
-        if row.name in set(Counted) and len(labels) == len(LABELS[Counted(row.name)]):
+        if row.name in set(Counted) and len(labels) == len(Counted(row.name).labels):
             rows.append((Counted(row.name), labels, row.total, row.last_minute))
     return rows

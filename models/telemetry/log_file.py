@@ -54,11 +54,11 @@ class LogFile(io.RawIOBase):
 
     def _confession(self) -> bytes:
         facts = {
-            "event": "log_lines_lost",
-            "lines": self._lost,
-            "error": self._why,
-            "level": "warning",
             "timestamp": datetime.now(UTC).isoformat(),
+            "level": "warning",
+            "event": "log_lines_lost",
+            "error": self._why,
+            "lines": self._lost,
         }
         return b"\n" * self._torn + json.dumps(facts).encode() + b"\n"
 

@@ -26,6 +26,9 @@ from models.telemetry.tracing import add_trace
 MOST_CHARS = 400
 """Maximum length of a library's own words in a line."""
 
+KEYS_FIRST = ("timestamp", "level", "event", "logger", "request_id", "work_id")
+"""Keys at the beginning of each line; the others follow by name."""
+
 _SHARED: tuple[Processor, ...] = (
     structlog.contextvars.merge_contextvars,
     add_trace,
@@ -44,22 +47,28 @@ def configure_logging(*, is_command: bool = False, **_: Any) -> None:
 
     Args:
         is_command: True if standard output has the answer of a command, so that a failed write must be seen;
-            a service's standard output has nothing important.
+            a service's standard output has nothing important. A command writes warnings and errors alone:
+            its answer says the rest.
     """
     errors = steady_errors()
     if not is_command:
         steady_output()
     render = structlog.processors.JSONRenderer()
     structlog.configure(
-        processors=[*_SHARED, _tell_error, render],
+        processors=[*_SHARED, _tell_error, _order_keys, render],
         logger_factory=structlog.WriteLoggerFactory(errors),
-        wrapper_class=_Logger,
+        wrapper_class=_CommandLogger if is_command else _Logger,
     )
-    handler = _Handler(errors)
+    handler = _LogHandler(errors)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=_SHARED,
-            processors=[_tell_record, structlog.stdlib.ProcessorFormatter.remove_processors_meta, render],
+            processors=[
+                _tell_record,
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _order_keys,
+                render,
+            ],
             use_get_message=False,
             pass_foreign_args=True,
         )
@@ -72,17 +81,25 @@ def configure_logging(*, is_command: bool = False, **_: Any) -> None:
     threading.excepthook = _thread_ends
 
 
-class _Logger(structlog.make_filtering_bound_logger(logging.INFO)):  # type: ignore[misc]
+class _NeverRaises:
     """A logger that never raises: a failure to build a line is logged by the kind of the error."""
 
     def _proxy_to_logger(self, method_name: str, event: str | None = None, **facts: Any) -> Any:
         try:
-            return super()._proxy_to_logger(method_name, event, **facts)
+            return super()._proxy_to_logger(method_name, event, **facts)  # type: ignore[misc]
         except Exception as error:  # noqa: BLE001 (whatever a value does when it is written)
             _tell_unmade(error)
 
 
-class _Handler(logging.StreamHandler[TextIO]):
+class _Logger(_NeverRaises, structlog.make_filtering_bound_logger(logging.INFO)):  # type: ignore[misc]
+    """The logger of a service."""
+
+
+class _CommandLogger(_NeverRaises, structlog.make_filtering_bound_logger(logging.WARNING)):  # type: ignore[misc]
+    """The logger of a command."""
+
+
+class _LogHandler(logging.StreamHandler[TextIO]):
     """A handler for libraries' lines that never raises; Python's default would print the error's message."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the library's name)
@@ -94,7 +111,7 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 def _tell_unmade(error: BaseException) -> None:
     sys.stderr.write(
-        json.dumps({"event": "log_line_failed", "level": "error", "error": kind_of(error)}) + "\n"
+        json.dumps({"level": "error", "event": "log_line_failed", "error": kind_of(error)}) + "\n"
     )
 
 
@@ -104,6 +121,12 @@ def _tell_error(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDi
     error = sys.exc_info() if error is True else error
     error = error[1] if isinstance(error, tuple) else error
     return {**event, **facts_of(error)} if isinstance(error, BaseException) else event
+
+
+def _order_keys(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
+    """Order the keys of a line; values bound to a request or a piece of work come in no order."""
+    first = [key for key in KEYS_FIRST if key in event]
+    return {key: event[key] for key in (*first, *sorted(event.keys() - {*first}))}
 
 
 def _tell_record(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:

@@ -3,14 +3,15 @@
 import atexit
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from models.settings import Settings
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -19,15 +20,16 @@ if TYPE_CHECKING:
 
 
 STANDARD = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+STANDARD_SECRETS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+"""Headers for the collector, read by the exporter itself: keys of Langfuse or another service."""
+
 PATH = "/v1/traces"
 
 
-class TracingSettings(BaseSettings):
+class TracingSettings(Settings):
     """OpenTelemetry, read once from `AFTERTURN_*`; the standard variables name the collector too."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
+    libraries_read = STANDARD_SECRETS
 
     traces: bool = Field(default=False, description="Send spans to a collector by OTLP over HTTP.")
     traces_endpoint: str = Field(
@@ -47,10 +49,8 @@ class TracingSettings(BaseSettings):
         return whole or (base or "http://127.0.0.1:4318").rstrip("/") + PATH
 
 
-@lru_cache
-def tracing_settings() -> TracingSettings:
-    """Read the settings once; later changes are not seen."""
-    return TracingSettings()
+tracing_settings = lru_cache(TracingSettings)
+"""Read the settings once; later changes have no effect."""
 
 
 log = structlog.get_logger()
@@ -60,7 +60,7 @@ MOST_WAITING = 2_048
 
 _FORMAT_PARTS = 4
 
-Value = str | int | float | bool
+Value = str | int | float | bool | Sequence[str]
 _role = {"name": "afterturn"}
 
 
@@ -178,6 +178,12 @@ def present_trace() -> str | None:
 
     at = get_current_span().get_span_context()
     return f"00-{at.trace_id:032x}-{at.span_id:016x}-{at.trace_flags:02x}" if at.is_valid else None
+
+
+def sampled_trace_id() -> str | None:
+    """Return the id of the present trace, 32 hexadecimal digits; None for a trace that is not sent."""
+    _, trace_id, _, flags = (present_trace() or "---").split("-")
+    return trace_id if trace_id and int(flags, 16) & 1 else None
 
 
 def add_trace(_logger: object, _method: str, event: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import re
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,6 +12,7 @@ from sqlalchemy import (
     ARRAY,
     CheckConstraint,
     LargeBinary,
+    ScalarSelect,
     Text,
     any_,
     func,
@@ -27,6 +29,9 @@ from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
 
 KEY_PREFIX = "aft"
+_MADE_ELSEWHERE = re.compile(
+    rf"{KEY_PREFIX}_(?P<key_id>[0-9a-f]{{12}})_(?P<secret>[\w-]{{32,128}})", re.ASCII
+)
 SCOPES = ("read", "write", "admin")
 _MINUTE = "%Y-%m-%d %H:%M"
 
@@ -102,6 +107,7 @@ def create_key(
     label: str,
     scopes: tuple[str, ...] = SCOPES,
     lasts: timedelta | None = None,
+    maker: str | None = None,
 ) -> str:
     """Make a key and return the key. The key cannot be shown again: only a hash is stored.
 
@@ -111,6 +117,7 @@ def create_key(
         label: Purpose of the key.
         scopes: Allowed scopes.
         lasts: Lifetime of the key; None for ever.
+        maker: Id of a key of the tenant that the new key never outlives; None for an operator.
     """
     key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     db.execute(
@@ -120,10 +127,45 @@ def create_key(
             label=label,
             secret_sha256=hashlib.sha256(secret.encode()).digest(),
             scopes=list(scopes),
-            expires_at=None if lasts is None else func.now() + lasts,
+            expires_at=func.least(None if lasts is None else func.now() + lasts, _end_of(tenant_id, maker)),
         )
     )
     return f"{KEY_PREFIX}_{key_id}_{secret}"
+
+
+def adopt_key(db: Transaction, tenant_id: UUID, key: str, *, label: str) -> bool:
+    """Take over a key that an operator made, if the tenant never had one; only a hash is stored.
+
+    Args:
+        db: The transaction.
+        tenant_id: The tenant of the key.
+        key: `aft_ID_SECRET`: 12 hexadecimal digits and at least 32 characters.
+        label: Purpose of the key.
+
+    Returns:
+        False if the tenant has keys already.
+
+    Raises:
+        ValueError: The key has another form; the message does not repeat the key.
+    """
+    found = _MADE_ELSEWHERE.fullmatch(key)
+    if found is None:
+        raise ValueError(f"a key is {KEY_PREFIX}_ID_SECRET: 12 hexadecimal digits and 32 to 128 characters")
+    if list_keys(db, tenant_id):
+        return False
+    digest = hashlib.sha256(found["secret"].encode()).digest()
+    values = {"tenant_id": tenant_id, "key_id": found["key_id"], "label": label, "scopes": list(SCOPES)}
+    db.execute(insert(ApiKey).values(secret_sha256=digest, **values))
+    return True
+
+
+def _end_of(tenant_id: UUID, key_id: str | None) -> ScalarSelect[datetime | None]:
+    """Build the query of a key's expiry."""
+    return (
+        select(ApiKey.expires_at)
+        .where(ApiKey.tenant_id == tenant_id, ApiKey.key_id == key_id)
+        .scalar_subquery()
+    )
 
 
 def list_keys(db: Transaction, tenant_id: UUID) -> list[ApiKey]:
@@ -132,6 +174,33 @@ def list_keys(db: Transaction, tenant_id: UUID) -> list[ApiKey]:
         select(ApiKey.__table__).where(ApiKey.tenant_id == tenant_id).order_by(ApiKey.created_at)
     )
     return [ApiKey(**row) for row in rows.mappings()]
+
+
+def page_keys(db: Transaction, tenant_id: UUID, *, after: str, most: int) -> list[ApiKey]:
+    """List keys of a tenant in the order of their ids, with revoked keys.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant.
+        after: The id before the page; empty for the first page.
+        most: Number of keys.
+    """
+    of_page = (ApiKey.tenant_id == tenant_id, ApiKey.key_id > after)
+    rows = db.execute(select(ApiKey.__table__).where(*of_page).order_by(ApiKey.key_id).limit(most))
+    return [ApiKey(**row) for row in rows.mappings()]
+
+
+def find_key(db: Transaction, tenant_id: UUID, key_id: str) -> ApiKey | None:
+    """Find a key of a tenant by its id; a revoked or expired key too."""
+    rows = db.execute(select(ApiKey.__table__).where(ApiKey.tenant_id == tenant_id, ApiKey.key_id == key_id))
+    row = rows.mappings().one_or_none()
+    return ApiKey(**row) if row else None
+
+
+def count_keys(db: Transaction, tenant_id: UUID) -> int:
+    """Count a tenant's keys in force."""
+    counted = select(func.count()).where(ApiKey.tenant_id == tenant_id, *_IN_FORCE)
+    return db.execute(counted).scalar_one()
 
 
 def revoke_key(db: Transaction, tenant_id: UUID, key_id: str) -> bool:

@@ -29,6 +29,7 @@ class Collector:
     def __init__(self) -> None:
         self.spans: list[Told] = []
         self.bodies: list[bytes] = []
+        self.headers: list[dict[str, str]] = []
         self.hold = threading.Event()
         self._ends = threading.Event()
         collector = self
@@ -39,6 +40,7 @@ class Collector:
                 if collector.hold.is_set():
                     collector._ends.wait(60)
                     return
+                collector.headers.append({name.lower(): value for name, value in self.headers.items()})
                 collector.take(body)
                 self.send_response(200)
                 self.send_header("content-length", "0")
@@ -92,4 +94,5 @@ class Collector:
 
 
 def _value(value: Any) -> Any:
-    return getattr(value, value.WhichOneof("value"))
+    found = getattr(value, value.WhichOneof("value"))
+    return [_value(one) for one in found.values] if hasattr(found, "values") else found

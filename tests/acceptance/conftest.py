@@ -7,10 +7,10 @@ import httpx
 import pytest
 
 from afterturn.stack.request import Addresses
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 
-ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
+ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import redis
 
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from llm.scripted import ScriptedServer
 from tests.acceptance.command import afterturn
@@ -27,7 +27,7 @@ from tests.waiting import wait_until
 
 T = TypeVar("T")
 
-ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
+ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT)
 SECRET_KEY = "sk-theprovidersverysecretkey"
 MARKER = "marigold"
 """A word of every message: it may be in Postgres and in what the model is sent, and nowhere else."""
@@ -118,14 +118,17 @@ class Platform:
     def logs(self) -> Logs:
         return Logs(self._stack.at.directory / "logs", SOON_S)
 
-    def pid(self, role: Role) -> int:
+    def pid(self, role: StackRole) -> int:
         """The process that has this role now."""
         self._stack.poll()
         return self._stack.at.pids[role]
 
-    def kill(self, role: Role) -> None:
-        """End a process as a power cut would; its supervisor starts another."""
-        os.kill(self.pid(role), signal.SIGKILL)
+    def kill(self, role: StackRole) -> None:
+        """End a process as a power cut would; its supervisor starts another.
+
+        Those of the API end together: a child that outlives its parent would answer for a moment more.
+        """
+        (os.killpg if role is StackRole.API else os.kill)(self.pid(role), signal.SIGKILL)
 
     def end(self, pid: int) -> None:
         """End a process that may be gone already."""
@@ -136,13 +139,13 @@ class Platform:
         with ThreadPoolExecutor(times) as pool:
             return [one.result() for one in [pool.submit(call) for _ in range(times)]]
 
-    def environment_of(self, role: Role) -> dict[str, str]:
+    def environment_of(self, role: StackRole) -> dict[str, str]:
         """What a process of the stack was given."""
         entries = Path(f"/proc/{self.pid(role)}/environ").read_bytes().split(b"\0")
         return dict(os.fsdecode(entry).split("=", 1) for entry in entries if b"=" in entry)
 
     @contextmanager
-    def paused(self, role: Role) -> Iterator[None]:
+    def paused(self, role: StackRole) -> Iterator[None]:
         """Let a process and its pool stand still."""
         pid = self.pid(role)
         os.kill(pid, signal.SIGSTOP)

@@ -1,5 +1,6 @@
 """`afterturn doctor` on a running stack and on none."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from afterturn.stack.request import Addresses
+from models.release import RELEASE
 from tests.acceptance.environment import untouched
 from tests.data import ROOT
 
@@ -34,6 +36,18 @@ def test_all_is_well_with_a_running_stack_and_no_secret_is_shown(addresses: Addr
     )
 
 
+def test_it_shows_what_was_changed_and_all_on_demand(addresses: Addresses) -> None:
+    few, every = doctor(addresses.directory), doctor(addresses.directory, "--all")
+    assert few.stdout.startswith(f"afterturn {RELEASE}")
+    assert "AFTERTURN_DATABASE_URL" in few.stdout
+    assert "AFTERTURN_LEASE_S" not in few.stdout
+    assert "AFTERTURN_LEASE_S" in every.stdout
+    told = json.loads(doctor(addresses.directory, "--json").stdout)
+    assert told["is_well"] is True
+    assert {check["what"] for check in told["checks"]} >= {"database", "background", "broker"}
+    assert not [one for one in told["settings"] if one["is_default"]]
+
+
 def test_a_missing_database_is_named_with_the_checks_that_do_not_need_it(tmp_path: Path) -> None:
     told = doctor(tmp_path, AFTERTURN_DATABASE_URL="postgresql://127.0.0.1:1/none")
     assert told.returncode == 1
@@ -46,8 +60,3 @@ def test_a_wrong_setting_is_named(tmp_path: Path, variable: str) -> None:
     told = doctor(tmp_path, **{variable: "many"})
     assert told.returncode == 1
     assert f"wrong    {variable}" in told.stdout
-
-
-@pytest.mark.parametrize(("role", "status"), [("worker", 0), ("dispatcher", 0), ("nobody", 1)])
-def test_a_container_learns_whether_its_role_is_at_work(addresses: Addresses, role: str, status: int) -> None:
-    assert doctor(addresses.directory, "--alive", role).returncode == status

@@ -13,7 +13,7 @@ import httpx
 import psycopg
 import pytest
 
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.servers import postgres_program
 from afterturn.stack.stack import Stack
 from tests.acceptance.environment import untouched
@@ -22,7 +22,7 @@ from tests.data import ROOT
 from tests.oracle import is_at_rest
 from tests.waiting import wait_until
 
-ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
+ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT)
 OLD, NEW = (f"{name}:{base64.b64encode(name[:1].encode() * 32).decode()}" for name in ("old", "new"))
 TURNS = 8
 SESSION = "/v1/sessions/quiet"

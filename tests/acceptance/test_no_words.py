@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import StackRole
 from afterturn.stack.stack import Stack
 from llm.scripted import Mode, ScriptedServer, Step
 from tests.acceptance.platform import MARKER, ROLES, SECRET_KEY, SOON_S, Platform, dialogue, environment
@@ -27,8 +27,8 @@ ALL_TASKS = {
     "columns[0][data]": "name",
 }
 SAID = "periwinkle"
-OF_THE_PROCESS = {"rate_store_away", "rate_store_back", "counts_kept"}
-"""What a thread of its own tells where a server was late: it works for nobody in particular."""
+OF_THE_PROCESS = {"process_started", "rate_store_away", "rate_store_back", "counts_kept"}
+"""The start of a process, and lines of a thread of its own where a server was late: of nobody's request."""
 
 ODD_BODIES: list[tuple[str, dict[str, Any]]] = [
     ("/v1/sessions/odd/turns", {"turn_id": "t", "messages": [{"role": MARKER, "content": SAID}]}),
@@ -48,7 +48,7 @@ def told() -> Iterator[tuple[Platform, Stack, list[str]]]:
     with ScriptedServer() as model, pytest.MonkeyPatch.context() as patch:
         for name, value in environment(model).items():
             patch.setenv(name, value)
-        with Stack(roles=(*ROLES, Role.FLOWER)) as stack:
+        with Stack(roles=(*ROLES, StackRole.FLOWER)) as stack:
             platform = Platform(stack, model)
             yield platform, stack, talk(platform, stack, model)
             platform.close()

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from afterturn.migrate import hold_to_tenants
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from llm.scripted import ScriptedServer
 from tests.acceptance.platform import SOON_S, Platform, dialogue, environment
@@ -24,7 +24,7 @@ def platform() -> Iterator[Platform]:
     with ScriptedServer() as model, pytest.MonkeyPatch.context() as patch:
         for name, value in {**environment(model), "AFTERTURN_ROW_SECURITY": "true"}.items():
             patch.setenv(name, value)
-        with Stack(roles=(*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER)) as stack:
+        with Stack(roles=(*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER)) as stack:
             platform = Platform(stack, model)
             yield platform
             platform.close()

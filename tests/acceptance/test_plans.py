@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import StackRole
 from afterturn.stack.stack import Stack
 from llm.scripted import Mode, ScriptedServer, Step
 from tests.acceptance.platform import ROLES, SOON_S, environment
@@ -98,7 +98,7 @@ def test_a_plan_survives_the_worker_that_makes_it(
     plan_id = ask(client).json()["plan_id"]
     wait_until(lambda: model.count == 1, within_s=SOON_S, what="the model is asked")
     stack.poll()
-    os.kill(stack.at.pids[Role.WORKER], signal.SIGKILL)
+    os.kill(stack.at.pids[StackRole.WORKER], signal.SIGKILL)
     plan = finished(client, plan_id)
     assert (plan["status"], len(plan["steps"])) == ("ready", 1)
     assert plan["usage"]["calls"] == 3  # the one that was cut, and both passes of the next try

@@ -37,4 +37,4 @@ def test_prices_are_imported_once_and_leave_what_an_operator_set(addresses: Addr
 def test_every_profile_is_listed_with_the_fallback_last(addresses: Addresses) -> None:
     shown = profiles(addresses, "list")
     assert "anthropic/claude-opus-" in shown
-    assert "16,000" in shown.rpartition("│ *")[2]
+    assert "16,000" in shown.rpartition("\n* ")[2]

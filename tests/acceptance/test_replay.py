@@ -12,14 +12,14 @@ import pytest
 
 from afterturn.client import Client
 from afterturn.conversations.bundled import FILE
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from context.conversation.tool_pairs import pairs_intact
 from context.types import Message, Wire
 from context.wire import describe
 from tests.data import ROOT, data_dir, session_file
 
-ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER)
+ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER)
 ENDS_WITHIN_S = 120.0
 """Generous: other tests may use the machine at the same time."""
 

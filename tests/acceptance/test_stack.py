@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from afterturn.stack.accounts import Account
+from afterturn.stack.accounts import OrdinaryAccount
 from afterturn.stack.processes import Launch
 from tests.acceptance.trace import processes_about
 from tests.data import ROOT
@@ -209,7 +209,7 @@ def test_an_ordinary_account_can_run_it_too(place: Path) -> None:
         (sys.executable, "-m", "tests.acceptance.owner"),
         {**os.environ, "TMPDIR": str(place)},
         ROOT,
-        Account(account.pw_uid, account.pw_gid, search=True),
+        OrdinaryAccount(account.pw_uid, account.pw_gid, search=True),
     )
     owner = Owner(place, command=launch.launcher_command())
     try:

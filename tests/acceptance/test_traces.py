@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import StackRole
 from afterturn.stack.stack import Stack
 from llm.scripted import Mode, ScriptedServer, Step
 from tests.acceptance.collector import Collector, Told
@@ -40,13 +40,16 @@ class Traced:
 
 
 @pytest.fixture(scope="module")
-def traced() -> Iterator[Traced]:
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
+    headers = tmp_path_factory.mktemp("secrets") / "headers"
+    headers.write_text("Authorization=Basic%20cGstMTpzay0y,x-langfuse-ingestion-version=4\n")
     with ExitStack() as running:
         model = running.enter_context(ScriptedServer())
         collector = running.enter_context(Collector().listening())
         with pytest.MonkeyPatch.context() as patch:
             settings = {"AFTERTURN_TRACES": "true", "AFTERTURN_TRACES_ENDPOINT": collector.url}
             settings["AFTERTURN_TRACES_TIMEOUT_S"] = "20"
+            settings["OTEL_EXPORTER_OTLP_HEADERS_FILE"] = str(headers)
             for name, value in {**environment(model), **settings}.items():
                 patch.setenv(name, value)
             stack = running.enter_context(Stack(roles=ROLES))
@@ -65,6 +68,7 @@ def talk(traced: Traced, session_id: str, trace_id: str) -> None:
             headers={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"},
         )
         assert answer.is_success, answer.text
+        assert answer.headers["x-trace-id"] == trace
 
 
 def arrived(traced: Traced, trace_id: str, name: str, times: int = 1) -> list[Told]:
@@ -74,6 +78,12 @@ def arrived(traced: Traced, trace_id: str, name: str, times: int = 1) -> list[To
         what=f"{name} in {[span.name for span in traced.collector.spans if span.trace_id == trace_id]}",
     )
     return traced.collector.of(trace_id, name)
+
+
+def under_way(traced: Traced) -> int:
+    """Number of pieces of work that are due or running."""
+    kinds = traced.platform.client.get("/v1/work").json()["kinds"]
+    return sum(int(kind["due"]) + int(kind["running"]) for kind in kinds)
 
 
 def test_a_turn_is_one_trace_through_two_processes(traced: Traced) -> None:
@@ -88,8 +98,37 @@ def test_a_turn_is_one_trace_through_two_processes(traced: Traced) -> None:
     assert (call.parent_id, stored.parent_id) == (work.span_id, work.span_id)
     assert request.attributes["http.response.status_code"] == 202
     assert call.attributes["gen_ai.usage.output_tokens"] > 0
+    known = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "openai/scripted",
+        "gen_ai.conversation.id": "followed",
+        "gen_ai.output.type": "text",
+        "gen_ai.response.finish_reasons": ["stop"],
+    }
+    assert {name: call.attributes.get(name) for name in known} == known
     assert stored.attributes["afterturn.outcome"].startswith("activated version 1")
     assert work.attributes["afterturn.outcome"] == stored.attributes["afterturn.outcome"]
+
+
+def test_the_collector_gets_the_headers_of_a_secret_file(traced: Traced) -> None:
+    talk(traced, "with-headers", TRACE.replace("4bf9", "ebf9"))
+    arrived(traced, TRACE.replace("4bf9", "ebf9"), "POST /v1/sessions/{session_id}/turns")
+    for sent in list(traced.collector.headers):
+        assert sent["authorization"] == "Basic cGstMTpzay0y"
+        assert sent["x-langfuse-ingestion-version"] == "4"
+
+
+def test_a_trace_that_is_not_sent_is_not_named(traced: Traced) -> None:
+    answer = traced.platform.client.get(
+        "/healthz", headers={"traceparent": f"00-{TRACE.replace('4bf9', 'dbf9')}-00f067aa0ba902b7-00"}
+    )
+    assert "x-trace-id" not in answer.headers
+
+
+def test_a_request_without_a_trace_gets_one_and_is_told_its_id(traced: Traced) -> None:
+    answer = traced.platform.client.get("/v1/sessions/nobody")
+    arrived(traced, answer.headers["x-trace-id"], "GET /v1/sessions/{session_id}")
 
 
 def test_a_crash_and_the_second_try_are_two_steps_of_one_trace(traced: Traced) -> None:
@@ -99,7 +138,8 @@ def test_a_crash_and_the_second_try_are_two_steps_of_one_trace(traced: Traced) -
     talk(traced, "crashed", trace)
     wait_until(lambda: traced.platform.model.count > before, within_s=SOON_S, what="the model is asked")
     [first] = arrived(traced, trace, "claim summarize")
-    for pid in children_of(traced.platform.pid(Role.WORKER)):
+    wait_until(lambda: under_way(traced) == 1, within_s=SOON_S, what="the crash is that of this work alone")
+    for pid in children_of(traced.platform.pid(StackRole.WORKER)):
         traced.platform.end(pid)
     traced.platform.is_summarized("crashed")
     [work] = arrived(traced, trace, "work summarize")
@@ -170,10 +210,12 @@ def test_a_collector_that_hangs_or_is_away_holds_up_nobody(traced: Traced) -> No
     try:
         talk(traced, "unheard", TRACE.replace("4bf9", "8bf9"))
         traced.platform.is_summarized("unheard")
-        pid = traced.platform.pid(Role.DISPATCHER)
+        pid = traced.platform.pid(StackRole.DISPATCHER)
         os.kill(pid, signal.SIGTERM)
         wait_until(
-            lambda: traced.platform.pid(Role.DISPATCHER) != pid, within_s=SOON_S, what="another dispatcher"
+            lambda: traced.platform.pid(StackRole.DISPATCHER) != pid,
+            within_s=SOON_S,
+            what="another dispatcher",
         )
     finally:
         traced.collector.hold.clear()

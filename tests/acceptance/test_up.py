@@ -18,7 +18,7 @@ import psycopg
 import pytest
 import redis
 
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import StackRole
 from tests.acceptance.environment import untouched
 from tests.acceptance.trace import processes_about
 from tests.data import ROOT
@@ -92,7 +92,7 @@ def test_scripts_get_one_line_every_killed_process_comes_back_and_all_stop(
 ) -> None:
     running = up("--json", "--port", "0")
     told: dict[str, Any] = json.loads(running.line())
-    assert set(told["pids"]) == set(Role)
+    assert set(told["pids"]) == set(StackRole)
     assert all(alive(pid) for pid in told["pids"].values())
     auth = tuple(told["flower_auth"].split(":"))
     assert httpx.get(told["flower_url"], timeout=ANSWER_S).status_code == httpx.codes.UNAUTHORIZED
@@ -101,7 +101,7 @@ def test_scripts_get_one_line_every_killed_process_comes_back_and_all_stop(
     for pid in told["pids"].values():
         os.kill(pid, signal.SIGKILL)
     killed_at = datetime.now(UTC)
-    for role in (Role.DISPATCHER, Role.WORKER):
+    for role in (StackRole.DISPATCHER, StackRole.WORKER):
         wait_until(
             lambda role=role: seen_at(told["base_url"]).get(role, killed_at) > killed_at,  # type: ignore[misc]
             within_s=READY_WITHIN_S,

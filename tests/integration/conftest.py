@@ -14,6 +14,8 @@ from api.app import make_app
 from api.context import current_summarizer as in_force
 from api.settings import api_settings
 from models import database as session
+from models.conversations.served_window_settings import served_window_settings
+from models.conversations.summary_settings import compression_settings
 from models.database_settings import database_settings
 from models.encryption.keys import forget_keys
 from models.recall.settings import recall_settings
@@ -47,6 +49,7 @@ def engine(servers: Addresses) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("AFTERTURN_DATABASE_URL", servers.database_url)
         environment.setenv("AFTERTURN_BROKER_URL", servers.broker_url)
+        environment.setenv("AFTERTURN_CATALOGS_PREPARED", "0")  # the tests before left many
         # A test that holds a row waits meanwhile for other processes, which a busy machine starts slowly.
         environment.setenv("AFTERTURN_IDLE_IN_TRANSACTION_TIMEOUT_MS", "300000")
         database_settings.cache_clear()
@@ -169,7 +172,27 @@ def keys() -> Iterator[Environment]:
     forget_keys()
 
 
+@pytest.fixture
+def keep_windows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep every window as it was served."""
+    monkeypatch.setenv("AFTERTURN_SERVED_WINDOW_SHARE", "1")
+    served_window_settings.cache_clear()
+    yield
+    monkeypatch.undo()
+    served_window_settings.cache_clear()
+
+
 def make_key(tenant: UUID, *scopes: str) -> str:
     """Another key of a tenant; one that may do everything where no scope is named."""
     with session.transaction() as connection:
         return create_key(connection, tenant, label="test", scopes=scopes or SCOPES)
+
+
+@pytest.fixture
+def no_prompt_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """gpt-4o without a cache: no result stands in place, and what arrives in a turn is shown."""
+    monkeypatch.setenv("AFTERTURN_PROMPT_CACHE_TTL_S", '{"gpt-4o": 0}')
+    compression_settings.cache_clear()
+    yield
+    monkeypatch.undo()
+    compression_settings.cache_clear()

@@ -29,6 +29,9 @@ class Ids:
     name: str
     version: str = "1"
     seq: str = "1"
+    turn_id: str = "t1"
+    key_id: str = "0" * 12
+    window_id: str = "0" * 32
 
 
 @dataclass(frozen=True)
@@ -74,11 +77,22 @@ DOORS: Mapping[Way, Door] = {
         lines=True,
     ),
     ("GET", f"{SESSION}/turns"): Door("read", query={"from": "1", "to": "12"}),
+    ("PUT", f"{SESSION}/messages"): Door("write", OWN_ROWS, {"messages": SAID}),
+    ("PUT", f"{SESSION}/turns/{{turn_id}}"): Door("write", body={"messages": SAID}),
+    ("DELETE", f"{SESSION}/turns/{{turn_id}}"): Door("write"),
+    ("POST", f"{SESSION}/turns/{{turn_id}}/messages"): Door(
+        "write", OWN_ROWS, {"messages": SAID, "index": 0}
+    ),
+    ("POST", f"{SESSION}/fork"): Door("write", body={"session_id": "a-fork"}),
+    ("POST", f"{SESSION}/truncate"): Door("write", body={"after_turn": None}),
     ("POST", f"{SESSION}/context"): Door("read", OWN_ROWS, WINDOW),
+    ("POST", "/v1/contexts"): Door("read", OWN_ROWS, {**WINDOW, "session_id": "{session_id}"}, lines=True),
     ("POST", f"{SESSION}/compress"): Door(
         "write", frozenset({422}), {**WINDOW, "observed_limit": 9_000}, also="read"
     ),
     ("GET", SESSION): Door("read"),
+    ("GET", "/v1/sessions"): Door("read", OWN_ROWS),
+    ("GET", "/v1/users"): Door("read", OWN_ROWS),
     ("GET", f"{SESSION}/summaries"): Door("read"),
     ("POST", f"{SESSION}/summaries/{{version}}/activate"): Door("write"),
     ("POST", f"{SESSION}/reset"): Door("write"),
@@ -103,6 +117,8 @@ DOORS: Mapping[Way, Door] = {
     ("POST", f"{CATALOG}/compact"): Door("read", body={"model": "gpt-4o"}),
     ("GET", "/v1/context-budgets"): Door("read", OWN_ROWS),
     ("GET", "/v1/limits"): Door("read", OWN_ROWS),
+    ("DELETE", "/v1/limits"): Door("write", OWN_ROWS, query={"session_id": "{session_id}"}),
+    ("GET", "/v1/plans"): Door("read", OWN_ROWS),
     ("POST", "/v1/plans"): Door(
         "write",
         body={"intent": "read a file", "catalog": "{name}", "model": "m", "session_id": "{session_id}"},
@@ -117,10 +133,22 @@ DOORS: Mapping[Way, Door] = {
     ("GET", "/v1/preflight/config"): Door("read", OWN_ROWS),
     ("GET", "/v1/usage"): Door("read", OWN_ROWS),
     ("GET", "/v1/retention"): Door("read", OWN_ROWS),
+    ("GET", "/v1/key"): Door("read", OWN_ROWS),
+    ("GET", "/v1/work"): Door("read", OWN_ROWS),
+    ("GET", f"{SESSION}/artifacts"): Door("read"),
+    ("GET", f"{SESSION}/windows"): Door("read"),
+    ("GET", f"{SESSION}/windows/{{window_id}}"): Door("read"),
+    ("GET", f"{CATALOG}/priors"): Door("read", OWN_ROWS),
+    ("GET", "/v1/keys"): Door("admin", OWN_ROWS),
+    ("POST", "/v1/keys"): Door("admin", OWN_ROWS, {"label": "mine"}),
+    ("DELETE", "/v1/keys/{key_id}"): Door("admin"),
+    ("GET", "/v1/events"): Door("read", OWN_ROWS, query={"for_s": "0", "session_id": "{session_id}"}),
     ("GET", "/v1/history-limit"): Door("read", OWN_ROWS),
     ("PUT", "/v1/history-limit"): Door("admin", OWN_ROWS, {"max_history_tokens": 4_000}),
     ("GET", f"{SESSION}/history-limit"): Door("read"),
     ("PUT", f"{SESSION}/history-limit"): Door("write", body={"max_history_tokens": 4_000}),
+    ("GET", "/v1/user-recall"): Door("read", OWN_ROWS),
+    ("PUT", "/v1/user-recall"): Door("admin", OWN_ROWS, {"enabled": False}),
     ("GET", "/v1/shadow"): Door("admin", OWN_ROWS),
     ("POST", f"{SESSION}/shadow"): Door("admin", body={**WINDOW, "facts": ["hello"]}),
     ("PUT", "/v1/retention"): Door("admin", OWN_ROWS, {"session_days": 0}),
@@ -145,7 +173,8 @@ MORE: Mapping[str, tuple[Way, Door]] = {
 
 PUBLIC: frozenset[Way] = frozenset(
     {
-        *(("GET", path) for path in ("/healthz", "/readyz", "/docs", "/docs/oauth2-redirect", "/redoc")),
+        *(("GET", path) for path in ("/", "/healthz", "/readyz")),
+        *(("GET", path) for path in ("/docs", "/docs/oauth2-redirect", "/redoc")),
         *((method, "/openapi.json") for method in ("GET", "HEAD")),
         ("*", "/static-offline-docs"),
         *(("GET", path) for path in ("/inspector", "/inspector/{name}")),

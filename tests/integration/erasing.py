@@ -19,6 +19,8 @@ from models.artifacts.plan import want_plan as want_context_plan
 from models.artifacts.summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
 from models.conversations.kept_summaries import keep_part
 from models.conversations.prefix import keep_prefix
+from models.conversations.served_window import NewWindow, keep_window
+from models.conversations.served_window_settings import ServedWindowSettings
 from models.conversations.session import find_session
 from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind, enqueue, find_work
@@ -27,7 +29,7 @@ from models.ledger.caps import Caps
 from models.plans.outcome import join_outcomes
 from models.plans.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_plan
 from models.preflight.policy import remember_topic
-from models.providers.context_limit import LimitSource, Sighting, learn_limit
+from models.providers.context_limit import Sighting, SightingSource, learn_limit
 from models.shadow.reads import record_reads
 from tests.integration.summarizing import dialogue
 
@@ -178,10 +180,13 @@ def plant_by_our_own_ways(
         keep_part(db, tenant_id, session_id, b"digest", content=f"A part about {word}.", tokens=5)
         prefix = ChatPrefix("m", f'{{"role":"system","content":"Mind {word}."}}', (), 0, 1, 4, "ab12")
         assert keep_prefix(db, tenant_id, session_id, prefix, generation=found.generation)
+        body = json.dumps({"said": word}).encode()
+        served = NewWindow(session_id, found.generation, "context", user_id, "m", "openai", 4, 1, 2, (), body)
+        assert keep_window(db, tenant_id, served, ServedWindowSettings(), erased_sha256=b"")
         _plant_readings(db, tenant_id, session_id, word)
         _plant_plan(db, tenant_id, session_id, word, user_id)
         remember_topic(db, tenant_id, session_id, categories=["coding"], confidence=0.5)
-        seen = Sighting("m", session_id, 8_192, LimitSource.ERROR)
+        seen = Sighting("m", session_id, 8_192, SightingSource.ERROR)
         learn_limit(db, tenant_id, seen, floor_tokens=8_192)
 
 

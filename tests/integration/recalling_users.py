@@ -6,14 +6,16 @@ from typing import Any
 from uuid import UUID
 
 from fastapi.testclient import TestClient
+from sqlalchemy import func, select
 
 from context.recall.selection import USER_RECALL_TAG
 from models import database as session
-from models.due_work.queue import WorkKind, WorkState, find_work
+from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
 from models.recall.settings import RecallSettings
-from models.recall.user import switch_users
-from workers.jobs.lifecycle import run_work
+from models.recall.user_switch import switch_user_recall
+from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.recall import index_session
+from workers.jobs.wake import key_passages, wake_sessions
 from workers.settings import WorkerSettings
 
 KAYAK = "The spare kayak hangs behind the boathouse."
@@ -24,7 +26,7 @@ USER = "anna"
 def switch(tenant_id: UUID, *, on: bool = True) -> None:
     """Switch recall by user on or off for a tenant."""
     with session.transaction() as db:
-        switch_users(db, tenant_id, on=on)
+        switch_user_recall(db, tenant_id, on=on)
 
 
 def say(
@@ -51,6 +53,29 @@ def index(tenant_id: UUID, session_ids: Sequence[str]) -> None:
             if work is None or work.state != WorkState.READY:
                 break
             run_work(work.work_id, handlers, WorkerSettings())
+
+
+def settle(tenant_id: UUID) -> list[str]:
+    """Do all work of the switch and of the index, until there is no more of it; return the outcomes."""
+    handlers: dict[WorkKind, Handler] = {
+        WorkKind.WAKE: wake_sessions,
+        WorkKind.USER_KEYS: key_passages,
+        WorkKind.RECALL: lambda held: index_session(held, settings=RecallSettings()),
+    }
+    outcomes: list[str] = []
+    while True:
+        with session.read_transaction() as db:
+            due = db.scalars(
+                select(DueWork.work_id).where(
+                    DueWork.tenant_id == tenant_id,
+                    DueWork.kind.in_([kind.value for kind in handlers]),
+                    DueWork.state == WorkState.READY,
+                    DueWork.due_at <= func.now(),
+                )
+            ).all()
+        if not due:
+            return outcomes
+        outcomes += [run_work(work_id, handlers, WorkerSettings()) for work_id in due]
 
 
 def ask(client: TestClient, session_id: str = "now", question: str = QUESTION, **body: Any) -> Any:

@@ -105,3 +105,11 @@ def test_only_workers_load_litellm(code: str, proof: str) -> None:
     assert proof in loaded(ran.stderr)
     assert "litellm" not in loaded(ran.stderr)
     assert "asked for" not in ran.stderr
+
+
+def test_the_help_loads_no_module_of_a_command() -> None:
+    run = "import runpy; runpy.run_module('afterturn', run_name='__main__')"
+    code = f"import sys; sys.argv = ['afterturn', '--help']; {run}"
+    ran = subprocess.run(command(code), cwd=ROOT, check=True, capture_output=True, text=True)
+    assert "Make, list, rotate and revoke API keys." in ran.stdout
+    assert not loaded(ran.stderr) & {"sqlalchemy", "psycopg", "pydantic", "structlog", "celery", "litellm"}

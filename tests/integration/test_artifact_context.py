@@ -16,6 +16,9 @@ from tests.integration.reading import FACT, Platform, long_report, shown_artifac
 BERTH = "Which berth does container MSKU-481516 leave from?"
 
 
+pytestmark = pytest.mark.usefixtures("no_prompt_cache")
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:

@@ -12,7 +12,6 @@ from context.focus import normalise
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from models import database as session
 from models.artifacts.summary import MadeSummary, SummaryKey, store_made, take_wanted
-from models.artifacts.summary_cache import readings_since
 from models.due_work.queue import WorkKind, find_work
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
@@ -165,9 +164,8 @@ def test_how_reads_were_answered_is_counted(client: TestClient, identity: str, t
     fulfil(tenant_id, identity)
     for focus in (FOCUS, FOCUS, FOCUS + " Today?", "Who pays for the repair of the gate?"):
         read(client, identity, focus)
-    day = rows("select current_date")[0][0]
-    with session.read_transaction() as db:
-        assert readings_since(db, tenant_id, day) == {"exact": 2, "near": 1, "none": 1}
+    counted = rows("select how, readings from artifact_reading where day = current_date")
+    assert dict(tuple(one) for one in counted) == {"exact": 2, "near": 1, "none": 1}
     assert rows("select uses from artifact_summary")[0][0] == 3
 
 

@@ -15,6 +15,8 @@ from tests.integration.reading import PLAIN, Platform, long_report
 from tests.integration.sealing import tables_with_traces
 from tests.integration.test_context_plan_job import CRANES, SMALL, Agent, leave_out, look_up, plan, used
 
+pytestmark = pytest.mark.usefixtures("no_prompt_cache")
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServer]:

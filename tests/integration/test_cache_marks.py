@@ -91,6 +91,21 @@ def test_there_are_never_more_marks_than_the_provider_takes(platform: Platform) 
     assert 2 <= both.count(f'"{MARK}"') <= 3, "one more stays for the caller's system prompt"
 
 
+def test_marks_of_many_tools_and_messages_are_bounded_together(platform: Platform) -> None:
+    platform.turn(LONG)
+    mark = {MARK: {"type": "ephemeral"}}
+    tools = [
+        {"name": f"look_{n}", "description": LONG, "input_schema": {"type": "object"}, **mark}
+        for n in range(5)
+    ]
+    said = [{"role": "user", "content": [{"type": "text", "text": f"{n}", **mark}]} for n in range(5)]
+    body = {"model": CLAUDE, "wire": "anthropic", "context_window": 64_000, "tools": tools, "messages": said}
+    found = platform.client.post(f"/v1/sessions/{platform.session_id}/context", json=body).json()
+    assert json.dumps(found["messages"]).count(f'"{MARK}"') == 2
+    assert [MARK in one for one in found["tools"]] == [False] * 4 + [True]
+    assert "stored-cache-marks" in found["certificate"]["accepted_shape"]["rules"]
+
+
 @pytest.mark.parametrize("wire", ["openai", "responses"])
 def test_formats_without_marks_get_none(platform: Platform, wire: str) -> None:
     platform.turn(LONG)

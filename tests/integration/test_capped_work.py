@@ -22,7 +22,7 @@ from models.due_work.waiting import find_capped, release_capped, release_outdate
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import BudgetDeniedError, Caps, Denial
 from models.providers.circuit_breaker import ProviderParkedError
-from models.telemetry.snapshot import CapCount, take_snapshot
+from models.snapshot import CapCount, take_snapshot
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import QUICK, row
 from workers.jobs.lifecycle import Handler, run_work

@@ -66,7 +66,7 @@ def test_where_no_worker_said_its_caps_the_command_says_whose_they_are(tenant_id
     with session.transaction() as db:
         beat(db, "worker", "old:1", {"summarizer": "m"})
     shown = run()
-    assert "90 tokens of 6000000" in shown
+    assert "90 tokens of 6,000,000" in shown
     assert "caps of this command's own settings" in shown
 
 
@@ -74,7 +74,7 @@ def test_workers_that_differ_are_told_until_the_others_are_gone(tenant_id: UUID)
     make_call(tenant_id)
     say("old:1")
     say("new:1", tenant_tokens_per_day="2000")
-    assert "90 tokens of 2000" in run()
+    assert "90 tokens of 2,000" in run()
     assert "another one, seen within a minute, has different ones" in run()
     with session.transaction() as db:
         db.execute(text("update heartbeat set seen_at = now() - interval '61 s' where instance = 'old:1'"))

@@ -164,6 +164,7 @@ def test_a_strong_model_is_shown_everything(client: TestClient) -> None:
         "after_tokens": stored["tokens"],
         "dropped": [],
         "hidden": 0,
+        "trimmed": 0,
     }
 
 
@@ -173,12 +174,16 @@ def test_a_weak_model_is_shown_what_ranks_highest_within_its_bytes(client: TestC
         answer = post(client, "compact", model="openrouter/openrouter/free", intent="case 417 of the ledger")
     shown = [tool["name"] for tool in answer["catalog"]["tools"]]
     assert "tool-0417" in shown
-    assert (len(shown), answer["tier"]) == (12, "C")
+    trimmed = answer["compaction"]["trimmed"]
+    assert (len(shown) - trimmed, answer["tier"]) == (12, "C")
+    assert trimmed > 12
     compact = json.dumps(answer["catalog"], ensure_ascii=False, separators=(",", ":"))
     assert len(compact.encode()) <= answer["compaction"]["after_bytes"] <= 10_000
-    assert answer["compaction"]["hidden"] == answer["catalog"]["hidden"]["entries"] == 588
+    assert answer["compaction"]["after_bytes"] > 9_500
+    hidden = 600 - len(shown)
+    assert answer["compaction"]["hidden"] == answer["catalog"]["hidden"]["entries"] == hidden
     [event] = [each for each in logs if each["event"] == "catalog_compacted"]
-    assert (event["log_level"], event["hidden"]) == ("info", 588)
+    assert (event["log_level"], event["hidden"]) == ("info", hidden)
     assert "ledger" not in str(event)
 
 
@@ -306,7 +311,8 @@ def test_ten_thousand_tools_are_stored_ranked_and_fitted(client: TestClient) -> 
     assert put(client, {"tools": tools(10_000)})["tools"] == 10_000
     assert post(client, "rank", intent="case 7321 of the ledger", top_n=3)["entries"][0]["id"] == "tool-7321"
     weak = post(client, "compact", model="never-heard-of", intent="case 7321 of the ledger")
-    assert (len(weak["catalog"]["tools"]), weak["compaction"]["hidden"]) == (12, 9_988)
+    shown = len(weak["catalog"]["tools"])
+    assert (shown - weak["compaction"]["trimmed"], weak["compaction"]["hidden"]) == (12, 10_000 - shown)
     strong = post(client, "compact", model="gpt-4o", intent="case 7321 of the ledger")
     assert strong["compaction"]["after_tokens"] <= 100_000
     assert "tool-7321" in {tool["name"] for tool in strong["catalog"]["tools"]}

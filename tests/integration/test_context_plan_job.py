@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -22,7 +22,7 @@ from models.ledger.caps import Caps
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.usefixtures("one_day")
+pytestmark = pytest.mark.usefixtures("one_day", "no_prompt_cache")
 
 CRANES = "What is said about the cranes and the rain?"
 SMALL: dict[str, Any] = {"context_window": 3_000, "max_tokens": 300}
@@ -87,6 +87,16 @@ def look_up(name: str, query: str, priority: int = 1) -> dict[str, Any]:
     }
 
 
+def summarize(name: str, focus: str) -> dict[str, Any]:
+    return {
+        "artifact_id": name,
+        "strategy": "summarize",
+        "priority": 1,
+        "relevance_rationale": "all of it matters",
+        "summarization_focus": focus,
+    }
+
+
 def used(answer: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = answer["utilization"]
     return found
@@ -114,6 +124,51 @@ def test_the_first_request_follows_the_rule_and_asks_for_a_plan(platform: Platfo
     assert used(answer)["planning_fallback"] == "not-ready"
     assert platform.server.requests == []
     assert platform.work(WorkKind.CONTEXT_PLAN, "s1") is not None
+
+
+@pytest.fixture
+def make_cheap(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Give the summarizer the share of the answering model's price that gpt-4o-mini has beside gpt-4o."""
+
+    def make() -> None:
+        monkeypatch.setenv("AFTERTURN_ARTIFACT_PRICE_SHARE", "0.06")
+        planning_settings.cache_clear()
+
+    yield make
+    planning_settings.cache_clear()
+
+
+@pytest.mark.parametrize("tools", [{}, AGENT], ids=["without tools", "with tools"])
+def test_a_summary_that_a_plan_wants_is_asked_for_by_the_question(
+    platform: Platform, tools: dict[str, Any], make_cheap: Callable[[], None]
+) -> None:
+    platform.ask(CRANES, **SMALL)
+    platform.do(WorkKind.CONTEXT_PLAN, "s1", plan(summarize("A1", "words of a planner"), leave_out("A2")))
+    assert foci_wanted() == []
+    make_cheap()
+    answer = Platform.ask(platform, CRANES, **SMALL, **tools)
+    (record, _) = used(answer)["artifacts_processed"]
+    assert (record["planned"], record["how"] != "exact") == ("summarize", True)
+    assert foci_wanted() == [CRANES]
+    platform.do(WorkKind.ARTIFACT, record["artifact_id"], Step(Mode.OK, f"- Cranes and rain: {FACT}"))
+    (record, _) = used(Platform.ask(platform, CRANES, **SMALL, **tools))["artifacts_processed"]
+    assert record["how"] == "exact"
+
+
+def test_without_a_plan_a_question_that_is_answered_asks_for_no_summary(
+    platform: Platform, make_cheap: Callable[[], None]
+) -> None:
+    make_cheap()
+    answer = Platform.ask(platform, "Summarize what the report says of cranes and rain.", **SMALL)
+    assert "summarize" in {record["planned"] for record in used(answer)["artifacts_processed"]}
+    assert foci_wanted() == []
+
+
+def foci_wanted() -> list[str]:
+    """The questions for which a summary is wanted."""
+    with session.read_transaction() as db:
+        query = "select focus from artifact_summary where state = 'wanted' and focus <> ''"
+        return list(db.execute(text(query)).scalars())
 
 
 def test_the_next_request_follows_the_models_plan_and_says_what_it_cost(platform: Platform) -> None:
@@ -376,7 +431,7 @@ def test_where_all_artifacts_fit_whole_nothing_is_planned(platform: Platform) ->
     answer = platform.ask(CRANES, budget=190_000, **wide)
     assert used(answer)["planning_fallback"] == "fits-whole"
     assert set(strategies(answer)) <= {"include_full", "exclude"}
-    in_place = platform.ask(CRANES, **wide)["utilization"]["cache"]["in_place"]
+    in_place = platform.ask(CRANES, model="gpt-4.1", **wide)["utilization"]["cache"]["in_place"]
     assert in_place, "without a budget they stand in their messages"
     assert platform.work(WorkKind.CONTEXT_PLAN, "s1") is None
 

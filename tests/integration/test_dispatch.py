@@ -25,13 +25,14 @@ from sqlalchemy import text
 from afterturn.stack.ports import ReservedPorts
 from afterturn.stack.servers import valkey_program
 from models import database as session
+from models.due_work.kinds import WorkQueue
 from models.due_work.queue import WorkKind, WorkState, enqueue, enqueue_many
 from tests.integration.works import QUICK, commit_work, state
 from tests.waiting import wait_until
 from workers.app import app
 from workers.bells import MOST_WAITING, Bells, keep_short
 from workers.dispatch import Waker, dispatch_once, run
-from workers.queues import ISOLATION, QUEUES, ROUTES, Served, served_by
+from workers.queues import Served, served_by
 from workers.settings import WorkerSettings
 
 
@@ -85,11 +86,10 @@ def test_work_of_a_dead_worker_rings_in_the_isolated_queue(
     assert (len(queued(broker, "isolation")), len(queued(broker, "summaries"))) == (1, 0)
 
 
-def test_every_kind_of_work_has_a_queue_and_a_task() -> None:
-    assert set(ROUTES) == set(WorkKind)
-    assert {queue for _, queue in ROUTES.values()} | {ISOLATION} == set(QUEUES)
-    assert served_by(QUEUES) == Served(tuple(ROUTES), isolated=True)
-    assert served_by(["learning"]) == Served((WorkKind.LEARN,), isolated=False)
+def test_every_kind_of_work_has_a_queue_and_every_queue_a_kind() -> None:
+    assert {kind.queue for kind in WorkKind} | {WorkQueue.ISOLATION} == set(WorkQueue)
+    assert served_by(WorkQueue) == Served(tuple(WorkKind), isolated=True, only_waits=False)
+    assert served_by(["learning"]) == Served((WorkKind.LEARN,), isolated=False, only_waits=False)
 
 
 @pytest.mark.parametrize(("pieces", "bells"), [(0, 0), (1, 1), (3, 3), (4, 4), (5, 4), (300, 4)])

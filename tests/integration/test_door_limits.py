@@ -57,9 +57,13 @@ def codes(client: TestClient, content: bytes) -> dict[str, int]:
     headers = {"Content-Type": "application/json"}
     return {
         " ".join(way): client.request(
-            way[0], filled(way[1], NOBODYS), content=content, headers=headers
+            way[0],
+            filled(way[1], NOBODYS),
+            params=filled(dict(door.query), NOBODYS),
+            content=content,
+            headers=headers,
         ).status_code
-        for way in DOORS
+        for way, door in DOORS.items()
     }
 
 

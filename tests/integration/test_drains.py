@@ -13,12 +13,12 @@ from sqlalchemy import Engine, event, text
 
 from models import database as session
 from models.due_work.fair_claim import Turns
+from models.due_work.kinds import WorkQueue
 from models.due_work.queue import WorkKind, enqueue_many
 from tests.integration.works import what_is_due
 from workers import tasks
 from workers.bells import Bells
 from workers.drain import SETTLED_S, Ear
-from workers.queues import QUEUES
 from workers.settings import WorkerSettings
 
 STALE = 5_000
@@ -30,10 +30,10 @@ SETTINGS = WorkerSettings(drain_pieces=100, drain_s=3_600)
 def broker(valkey_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Celery]:
     """A process of a worker that has just begun, and serves every queue."""
     with Celery("test", broker=valkey_url, set_as_current=False) as plain:
-        plain.conf.update(task_queues=[Queue(name) for name in QUEUES], result_backend=None)
+        plain.conf.update(task_queues=[Queue(name) for name in WorkQueue], result_backend=None)
         with plain.connection_for_write() as connection:
-            for name in QUEUES:
-                Queue(name, channel=connection.default_channel).purge()
+            for queue in WorkQueue:
+                Queue(queue, channel=connection.default_channel).purge()
         for name, value in (("app", plain), ("_ear", Ear()), ("_turns", Turns())):
             monkeypatch.setattr(tasks, name, value)
         monkeypatch.setattr(tasks, "worker_settings", lambda: SETTINGS)

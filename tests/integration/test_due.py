@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from models.due_work.fair_claim import MOST_STEPS, PLAIN_EVERY, Group, Turns, find_shares
+from models.due_work.fair_claim import MOST_STEPS, PLAIN_EVERY, QueueGroup, Turns, find_shares
 from models.due_work.queue import Claim, WorkKind, enqueue
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import Clock, row, take_next, what_is_due
@@ -127,7 +127,7 @@ def test_work_that_killed_workers_holds_up_no_other_work_of_its_kind(
     """Another process serves it: a crowd of it at the head of the common queue would block that."""
     backlog.execute(text("update due_work set crashes = 1"))
     enqueue(backlog, tenant, WorkKind.SUMMARIZE, "healthy")
-    assert what_is_due(backlog, most=9).pieces == {Group(None): 9, Group(WorkKind.SUMMARIZE): 1}
+    assert what_is_due(backlog, most=9).pieces == {QueueGroup(None): 9, QueueGroup(WorkKind.SUMMARIZE): 1}
     assert row(backlog, tenant, "healthy").work_id in [held.work_id for held in taken(backlog, 2)]
 
 
@@ -140,7 +140,7 @@ def test_a_lost_lease_is_found_beside_a_full_queue(backlog: Connection, tenant: 
         ),
         {"l": uuid4()},
     )
-    assert what_is_due(backlog).pieces[Group(None)] == 1
+    assert what_is_due(backlog).pieces[QueueGroup(None)] == 1
     assert "lost" in [held.key for held in taken(backlog, 2)]
 
 
@@ -189,6 +189,6 @@ def test_looks_and_claims_read_no_more_than_the_heads_of_queues(swamped: Connect
     newcomer = ensure_tenant(swamped, "newcomer")
     enqueue(swamped, newcomer, WorkKind.SUMMARIZE, "single")
     before = swamped.execute(READ).scalar_one()
-    assert what_is_due(swamped, most=4).pieces == {Group(WorkKind.SUMMARIZE): 4}
+    assert what_is_due(swamped, most=4).pieces == {QueueGroup(WorkKind.SUMMARIZE): 4}
     assert newcomer in [held.tenant_id for held in taken(swamped, 4)]
     assert swamped.execute(READ).scalar_one() - before < 200

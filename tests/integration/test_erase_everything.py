@@ -9,7 +9,6 @@ from sqlalchemy import text
 from models import database as session
 from models.artifacts.summary import SummaryKey, Wish, want_summary
 from models.due_work.queue import WorkKind
-from models.erasure.derived import KEYED_OTHERWISE
 from models.erasure.sessions import WITH_THE_SESSION
 from models.plans.relearning import find_erased_plans
 from tests.integration.erasing import (
@@ -23,7 +22,7 @@ from tests.integration.erasing import (
 
 WORD = "zqxmarker"
 USER = "anna"
-BY_SESSION = frozenset(WorkKind) - KEYED_OTHERWISE
+BY_SESSION = frozenset(kind for kind in WorkKind if kind.by_session)
 
 
 def erased(client: TestClient, path: str) -> dict[str, Any]:
@@ -73,6 +72,7 @@ SAID = {
         "recall_passage",
     ),
     *("artifact_summary", "artifact_plan", "plan_history", "preflight_decision", "chat_prefix"),
+    "served_window",
 }
 
 
@@ -151,10 +151,10 @@ def test_learning_is_told_of_plans_that_taught_and_are_gone(client: TestClient, 
 
 def test_every_table_that_names_a_session_is_erased_with_it() -> None:
     handled = {*WITH_THE_SESSION, "session", "artifact_attachment", "artifact_summary", "artifact_plan"}
-    assert tables_of_sessions() == handled | {"plan_history", "llm_call", "shadow_read"}
+    assert tables_of_sessions() == handled | {"plan_history", "llm_call", "shadow_read", "served_window"}
 
 
 def test_every_kind_of_work_is_known_to_be_a_session_s_or_not() -> None:
     assert {kind.value for kind in BY_SESSION} == {"summarize", "recall"} | (
-        {kind.value for kind in WorkKind} & {"context_plan", "relabel"}
+        {kind.value for kind in WorkKind} & {"context_plan", "relabel", "user_keys"}
     )

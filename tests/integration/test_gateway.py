@@ -25,8 +25,9 @@ from llm.gateway import Gateway
 from llm.requests import CompletionRequest, Purpose
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import EXTRACTIVE, LlmSettings, Rates
+from models import database as session
 from models.catalogs.model_profile import set_override
-from models.ledger.call import LlmCall
+from models.ledger.call import LlmCall, Reservation, Settlement, reserve, settle
 from models.ledger.caps import BudgetDeniedError, Caps
 from models.providers.circuit_breaker import ProviderGate, ProviderParkedError
 from models.tenants.tenant import ensure_tenant
@@ -511,7 +512,50 @@ def test_an_answer_of_many_times_what_was_asked_is_refused_unread(
 
 def test_a_deadline_is_longer_after_one_that_was_not_kept(server: ScriptedServer, tenant: UUID) -> None:
     """The same call with the same deadline would be cut at the same place, and paid for again."""
-    settings = LlmSettings(
+    settings = slow_settings(server)
+    server.reset()
+    server.next(Mode.HANG, Mode.HANG)
+    details = []
+    for _ in range(2):
+        with pytest.raises(LlmFailure) as failed:
+            Gateway(settings, Caps()).complete(question(tenant))
+        details.append(failed.value.detail)
+    server.release()
+    assert details == ["no answer within 0.8 s", "no answer within 1.6 s"], "each worker knows of the others"
+    assert Gateway(settings, Caps())._deadline_s(question(tenant)) == pytest.approx(3.2)
+
+
+@pytest.mark.parametrize(
+    ("ends", "deadline_s"),
+    [
+        ([("timeout", 7), ("timeout", 7)], 3.2),
+        ([("timeout", 7), (None, 7)], 0.8),
+        ([("timeout", 7), ("server", 7)], 0.8),
+        ([("timeout", 7), (None, 8), (None, 9)], 1.6),
+        ([("timeout", 8), ("timeout", 9)], 3.2),
+        ([("timeout", 8), (None, 9)], 0.8),
+    ],
+)
+def test_a_deadline_goes_by_the_newest_calls_of_the_model_or_of_the_work(
+    server: ScriptedServer, tenant: UUID, ends: list[tuple[str | None, int]], deadline_s: float
+) -> None:
+    with session.transaction() as db:
+        other = ensure_tenant(db, "second")
+    asked = replace(question(tenant), work_id=7)
+    for failure, work_id in ends:
+        with session.transaction() as db:
+            now = session.database_now(db)
+            made = Reservation(tenant, asked.purpose, asked.model, 1, Decimal(0), work_id=work_id)
+            call_id = reserve(db, made, caps=Caps(), now=now)
+            settle(db, tenant, call_id, Settlement(1.0, failure=failure), now=now)
+    gateway = Gateway(slow_settings(server), Caps())
+    assert gateway._deadline_s(asked) == pytest.approx(deadline_s)
+    assert gateway._deadline_s(replace(asked, tenant_id=other)) == pytest.approx(0.8)
+    assert gateway._deadline_s(replace(asked, model="openai/else")) == pytest.approx(0.8)
+
+
+def slow_settings(server: ScriptedServer) -> LlmSettings:
+    return LlmSettings(
         llm_api_base=server.base_url,
         llm_breaker_failures=99,
         llm_output_tokens_per_s=1_000,
@@ -519,17 +563,3 @@ def test_a_deadline_is_longer_after_one_that_was_not_kept(server: ScriptedServer
         llm_deadline_base_s=0.2,
         llm_deadline_max_s=60,
     )
-    server.reset()
-    gateway = Gateway(settings, Caps())
-    server.next(Mode.HANG, Mode.HANG, Mode.OK, Mode.HANG)
-    details = []
-    for _ in range(2):
-        with pytest.raises(LlmFailure) as failed:
-            gateway.complete(question(tenant))
-        details.append(failed.value.detail)
-    wide = gateway._deadline_s(question(tenant))
-    assert gateway.complete(replace(question(tenant), input_tokens=60_000)).text == "ok"
-    server.release()
-    assert details == ["no answer within 0.8 s", "no answer within 1.6 s"]
-    assert wide == pytest.approx(3.2)
-    assert gateway._deadline_s(question(tenant)) == pytest.approx(0.8)

@@ -5,11 +5,18 @@ from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import text
 
 from models import database as session
+from models.conversations.history_limit import HISTORY_LIMIT
+from models.due_work.queue import WorkKind, find_work
 from models.tenants.tenant import ensure_tenant
 from tests.integration.activating import PATH, Chat
 from tests.integration.conftest import make_key
+from tests.integration.summarizing import dialogue
+from workers.jobs.lifecycle import run_work
+from workers.jobs.wake import wake_sessions
+from workers.settings import WorkerSettings
 
 TENANT = "/v1/history-limit"
 SESSION = f"{PATH}/history-limit"
@@ -81,6 +88,67 @@ def test_a_session_that_is_longer_than_its_new_limit_is_compacted_at_once(
     assert not chat.work_exists
     put(client, SESSION, 3_000)
     assert chat.work_off().startswith("activated version 1")
+
+
+def wake(chat: Chat) -> str | None:
+    """Do the work behind a tenant's limit; None where there is none."""
+    with session.read_transaction() as db:
+        walk = find_work(db, chat.tenant_id, WorkKind.WAKE, HISTORY_LIMIT)
+    return run_work(walk.work_id, {WorkKind.WAKE: wake_sessions}, WorkerSettings()) if walk else None
+
+
+def test_a_session_that_is_longer_than_its_tenants_new_limit_is_compacted_without_a_further_turn(
+    chat: Chat, client: TestClient
+) -> None:
+    chat.say(20, context_window=128_000)
+    put(client, TENANT, 100_000)
+    assert wake(chat) == "0 sessions woken"
+    put(client, TENANT, 3_000)
+    assert not chat.work_exists
+    assert wake(chat) == "1 sessions woken"
+    assert chat.work_off().startswith("activated version 1")
+    assert chat.read(**ROOMY)["certificate"]["summary_covers"][0] == 1
+
+
+@pytest.mark.parametrize("tokens", [3_000, 5_000, None])
+def test_a_limit_that_is_no_lower_wakes_nobody(chat: Chat, client: TestClient, tokens: int | None) -> None:
+    put(client, TENANT, 3_000)
+    assert wake(chat) == "0 sessions woken"
+    put(client, TENANT, tokens)
+    assert wake(chat) is None
+
+
+@pytest.mark.parametrize("why", ["own limit", "long ago", "erased", "other tenant"])
+def test_a_lower_limit_wakes_no_session_that_is_not_under_it_or_hardly_goes_on(
+    chat: Chat, client: TestClient, why: str
+) -> None:
+    chat.say(20, context_window=128_000)
+    if why == "own limit":
+        put(client, SESSION, 100_000)
+    elif why == "erased":
+        client.delete(PATH)
+    elif why == "long ago":
+        with session.transaction() as db:
+            db.execute(text("update session set last_turn_at = now() - interval '31 days'"))
+    if why == "other tenant":
+        with session.transaction() as db:
+            others = ensure_tenant(db, "others")
+        client.headers["Authorization"] = f"Bearer {make_key(others)}"
+        chat = Chat(client, others)
+    put(client, TENANT, 3_000)
+    assert wake(chat) == "0 sessions woken"
+
+
+def test_every_session_of_many_pages_is_woken(
+    chat: Chat, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.jobs.wake.SESSIONS_AT_ONCE", 2)
+    for name in ("a", "b", "c", "d", "e"):
+        for turn in range(20):
+            event = {"turn_id": f"t{turn}", "messages": dialogue(turn), "context_window": 128_000}
+            assert client.post(f"/v1/sessions/{name}/turns", json=event).status_code == 202
+    put(client, TENANT, 3_000)
+    assert wake(chat) == "5 sessions woken"
 
 
 @pytest.mark.parametrize("path", [TENANT, SESSION])

@@ -40,7 +40,7 @@ def test_a_result_that_fits_stands_whole_in_its_message_in_every_request(platfor
 def test_one_that_does_not_fit_in_place_is_read_behind_history_and_the_answer_says_so(
     platform: Platform,
 ) -> None:
-    answer = platform.ask("When does the container leave?", context_window=8_000)
+    answer = platform.ask("When does the container leave?", context_window=2_200)
     assert REPORT not in contents(answer)
     assert FACT in shown_artifacts(answer)
     cache = answer["utilization"]["cache"]

@@ -14,6 +14,7 @@ from api.settings import api_settings
 from context.certificate import Carried
 from tests.integration.doors import TOOL
 from tests.integration.erasing import plant_everywhere, post_turn, tool_turn
+from tests.integration.learned import learn_often
 
 WORD = "zqxmarker"
 SESSION = "session-of-somebody"
@@ -25,7 +26,7 @@ Names = dict[str, str]
 
 def api_of_the_script() -> dict[str, Any]:
     """What the script asks and reads, which it holds as JSON."""
-    found = re.search(r"export const API = (\{.*?\n\});", (FOLDER / "answers.js").read_text(), re.DOTALL)
+    found = re.search(r"export const API = (\{.*?\n\});", (FOLDER / "names.js").read_text(), re.DOTALL)
     assert found is not None
     api: dict[str, Any] = json.loads(found[1])
     return api
@@ -74,7 +75,7 @@ def test_the_page_and_its_files_open_without_a_key_and_run_nothing_of_others(
 @pytest.mark.parametrize(
     "name",
     [
-        *("page.html", "routes.py", "__init__.py", "nothing.js", "..", "%2e%2e%2fsettings.py"),
+        *("page.html", "routes.py", "__init__.py", "nothing.js", "%2e%2e%2fsettings.py"),
         *("..%2f..%2fpyproject.toml", "%2fetc%2fpasswd", "inspector.js%00", "INSPECTOR.JS", ""),
     ],
 )
@@ -93,12 +94,16 @@ def test_switched_off_it_is_as_if_it_had_never_been(
     for path in PATHS:
         answer = stranger.get(path)
         assert (answer.status_code, answer.json()) == (404, nothing.json())
+    assert "inspector" not in stranger.get("/").json()
     switch("true")
     assert stranger.get("/inspector").status_code == 200
+    assert stranger.get("/").json()["inspector"] == "/inspector"
 
 
 def test_it_is_not_a_part_of_the_apis_description(client: TestClient) -> None:
-    assert "inspector" not in client.get("/openapi.json").text
+    paths = client.get("/openapi.json").json()["paths"]
+    assert paths
+    assert not [path for path in paths if "inspector" in path]
 
 
 def test_nothing_can_be_sent_to_it(client: TestClient) -> None:
@@ -111,17 +116,37 @@ def test_without_a_key_there_is_the_page_and_no_word_of_anybody(client: TestClie
     del client.headers["Authorization"]
     assert {path: client.get(path).content for path in PATHS} == with_key
     assert not any(WORD.encode() in content for content in with_key.values())
-    for method, template in API["calls"].values():
-        answer = client.request(method, template.format(session_id=SESSION), json={})
+    for call in API["calls"]:
+        answer = asked(client, call)
         assert (answer.status_code, WORD in answer.text) == (401, False)
 
 
+IDS = {
+    "session_id": SESSION,
+    "version": "1",
+    "seq": "1",
+    "user_id": "user",
+    "name": "main",
+    "window_id": "none",
+}
+
+
+def asked(client: TestClient, call: str, body: Any = None, **ids: str) -> Any:
+    """Make a call of the page."""
+    method, template = API["calls"][call]
+    return client.request(
+        method, template.format_map({**IDS, **ids}), json=body or {} if method == "POST" else None
+    )
+
+
 @pytest.fixture
-def answers(client: TestClient, tenant_id: UUID) -> dict[str, Any]:
+def answers(client: TestClient, tenant_id: UUID, keep_windows: None) -> dict[str, Any]:  # noqa: ARG001
     """One real answer of each kind that the script reads, with at least one of everything in it."""
     plant_everywhere(tenant_id, client, SESSION, WORD, "user")
     post_turn(client, SESSION, tool_turn("another", WORD))
+    post_turn(client, "elsewhere", {**tool_turn("one", WORD), "user_id": "user"})
     assert client.put("/v1/catalogs/main", json={"tools": [TOOL]}).status_code == 200
+    learn_often(tenant_id, "main", {"send a mail": "mail.send"})
     given = {
         "model": "gpt-4o",
         "window": 700,
@@ -134,17 +159,29 @@ def answers(client: TestClient, tenant_id: UUID) -> dict[str, Any]:
     }
     said = [{"role": "user", "content": "hello"}]
     body = {API["sends"][ours]: value for ours, value in {**given, "messages": said}.items()}
-    bodies = {"context": body}
-    found = {
-        call: client.request(method, template.format(session_id=SESSION), json=bodies.get(call))
-        for call, (method, template) in API["calls"].items()
-    }
+    bodies = {"context": body, "rank": {API["sends"]["intent"]: "send a mail", API["sends"]["explain"]: True}}
+    look = API["sends"]["look"]
+    assert asked(client, "context", {**body, look: False}).status_code == 200
+    (window, *_) = asked(client, "windows").json()["windows"]
+    named = {"window_id": window["window_id"]}
+    found = {call: asked(client, call, bodies.get(call), **named) for call in API["calls"]}
     assert {call: answer.status_code for call, answer in found.items()} == dict.fromkeys(API["calls"], 200)
     found["problem"] = client.get("/v1/sessions/nobody")
     return {kind: answer.json() for kind, answer in found.items()}
 
 
 PARTS = {
+    "listed": ("sessions", "all"),
+    "user": ("users", "all"),
+    "turn": ("turns", "all"),
+    "catalog": ("catalogs", "all"),
+    "ranked": ("rank", "entries"),
+    "kind": ("queue", "kinds"),
+    "piece": ("queue", "all"),
+    "stored": ("artifacts", "all"),
+    "reading": ("stored", "summaries"),
+    "set": ("priors", "all"),
+    "served": ("windows", "all"),
     "work": ("session", "work"),
     "certificate": ("context", "certificate"),
     "block": ("certificate", "blocks"),
@@ -168,8 +205,8 @@ def at(answer: Any, path: str) -> Any:
 def test_every_field_that_the_script_reads_is_in_the_apis_answers(answers: dict[str, Any]) -> None:
     read = {kind: [answers[kind]] for kind in (*API["calls"], "problem")}
     for kind, (whole, member) in PARTS.items():
-        found = at(read[whole][0], READS[whole][member])
-        read[kind] = found if isinstance(found, list) else [found]
+        parts = [at(one, READS[whole][member]) for one in read[whole]]
+        read[kind] = [part for found in parts for part in (found if isinstance(found, list) else [found])]
         assert read[kind], f"the answers hold no {kind}"
     assert READS.keys() == read.keys() | {"loss"}
     every_key = {key for message in read.pop("message") for key in message}
@@ -183,9 +220,16 @@ def test_every_field_that_the_script_reads_is_in_the_apis_answers(answers: dict[
 def test_every_call_and_field_that_the_script_sends_is_described(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     assert all(method.lower() in paths[template] for method, template in API["calls"].values())
-    _, template = API["calls"]["context"]
-    body = paths[template]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert set(API["sends"].values()) <= set(body["properties"])
+    bodies = [paths[API["calls"][call][1]]["post"]["requestBody"] for call in ("context", "rank")]
+    named = {name for body in bodies for name in body["content"]["application/json"]["schema"]["properties"]}
+    assert set(API["sends"].values()) <= named
+    queried = {
+        given["name"]
+        for method, template in API["calls"].values()
+        for given in paths[template][method.lower()].get("parameters", ())
+        if given["in"] == "query"
+    }
+    assert set(API["queries"].values()) <= queried
     described = client.get("/openapi.json").text
     assert all(f'"{name}"' in described for name in API["attachment"].values())
 

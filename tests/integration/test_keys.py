@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Engine, text
 from models import database as session
 from models.tenants.tenant import (
     Caller,
+    adopt_key,
     create_key,
     ensure_tenant,
     find_caller,
@@ -108,3 +109,29 @@ def test_neither_the_table_nor_the_list_holds_a_secret(empty_db: Engine) -> None
         rows = str(db.execute(text("select t::text from api_key t")).scalars().all())
     secrets = [key.split("_", 2)[2] for key in (old, new)]
     assert all(secret not in rows and secret.encode().hex() not in rows for secret in secrets)
+
+
+MADE = "aft_0123456789ab_" + "5" * 64
+
+
+def test_a_key_made_elsewhere_opens_a_tenant_that_never_had_one(db: Connection, tenant: UUID) -> None:
+    assert adopt_key(db, tenant, MADE, label="first")
+    caller = find_caller(db, MADE)
+    assert caller is not None
+    assert (caller.tenant_id, caller.key_id) == (tenant, "0123456789ab")
+    assert not opens(db, MADE[:-1])
+
+
+def test_a_tenant_with_a_key_even_a_revoked_one_takes_over_none(db: Connection, tenant: UUID) -> None:
+    old = create_key(db, tenant, label="platform")
+    revoke_key(db, tenant, id_of(old))
+    assert not adopt_key(db, tenant, MADE, label="first")
+    assert not opens(db, MADE)
+
+
+@pytest.mark.parametrize("key", ["", "secret", MADE[:40], MADE.upper(), f"{MADE} ", f"{MADE[:-1]}ä"])
+def test_a_key_of_another_form_is_refused_unseen(db: Connection, tenant: UUID, key: str) -> None:
+    with pytest.raises(ValueError, match="a key is aft_ID_SECRET") as refused:
+        adopt_key(db, tenant, key, label="first")
+    assert not key or key not in str(refused.value)
+    assert list_keys(db, tenant) == []

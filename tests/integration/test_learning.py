@@ -15,9 +15,18 @@ from context.priors.types import JoinedPlan
 from models import database as session
 from models.due_work.queue import WorkKind, find_work
 from models.learning.night_settings import LearningSettings
-from models.learning.prior_set import SetState, activate_set, find_active_version, load_set, roll_back
+from models.learning.prior_set import (
+    NewSet,
+    SetState,
+    activate_set,
+    find_active_version,
+    keep_set,
+    load_set,
+    roll_back,
+)
 from models.learning.progress import LearningCounts, find_counted, keep_counted
 from models.plans.relearning import find_erased_plans, note_erased_plans
+from models.telemetry.counters import Counted, flush, read_counts
 from tests.integration.learning import (
     NAME,
     SETTINGS,
@@ -31,6 +40,7 @@ from tests.integration.learning import (
     store_plans,
     work_off,
 )
+from tests.integration.watching import forget_counts
 from tests.unit.priors.plans import DAY, TOOLS, history, numbers_of, plan, went
 from workers.jobs.learn.night import CATALOG, NIGHT, TENANTS, ask_for_the_night
 
@@ -316,3 +326,27 @@ def test_what_was_given_up_in_a_night_is_tried_in_the_next(taught: UUID) -> None
     learn_now(taught, settings=soon, key=TENANTS)
     assert work_off(taught, NIGHT, soon).startswith("1 catalogs to learn")
     assert work_off(taught, CATALOG + NAME, soon).startswith("set 1 active")
+
+
+def judged(state: SetState) -> NewSet:
+    return NewSet(state, b"a set", 1, 1.0, {}, None, "as judged")
+
+
+def counted_in_vain() -> float:
+    flush()
+    with session.read_transaction() as db:
+        known = {(name, labels): value for name, labels, value, _ in read_counts(db)}
+    return known.get((Counted.PRIOR_SETS, ("ranking", "in vain")), 0.0)
+
+
+def test_rejections_are_in_vain_from_the_third_in_a_row_on_and_not_by_hand(tenant_id: UUID) -> None:
+    forget_counts()
+    found = []
+    rejected, active = SetState.REJECTED, SetState.ACTIVE
+    for state in (active, rejected, rejected, rejected, rejected, active, rejected, rejected, rejected):
+        with session.transaction() as db:
+            version = keep_set(db, place(tenant_id), judged(state), keep=30, most_rejected=3)
+            if version == 6:
+                roll_back(db, place(tenant_id), reason="by hand")
+        found.append(counted_in_vain())
+    assert found == [0, 0, 0, 1, 2, 2, 2, 2, 3]

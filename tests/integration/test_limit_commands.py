@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
 from models import database as session
-from models.providers.context_limit import LimitSource, Sighting, find_limit, learn_limit
+from models.providers.context_limit import Sighting, SightingSource, find_limit, learn_limit
 
 MODEL = "gpt-4o"
 
@@ -21,7 +21,7 @@ def run(*arguments: str) -> Result:
 @pytest.fixture(autouse=True)
 def seen(tenant_id: UUID) -> None:
     with session.transaction() as db:
-        sighting = Sighting(MODEL, "s1", 8_192, LimitSource.OBSERVED)
+        sighting = Sighting(MODEL, "s1", 8_192, SightingSource.OBSERVED)
         learn_limit(db, tenant_id, sighting, floor_tokens=64_000)
 
 

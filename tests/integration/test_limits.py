@@ -14,8 +14,8 @@ from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
 from models.providers.context_limit import (
     LIMIT_HOURS,
-    LimitSource,
     Sighting,
+    SightingSource,
     find_limit,
     forget_expired_limits,
     has_lower_limit,
@@ -43,7 +43,7 @@ def learn(
     *,
     key_id: str | None = None,
 ) -> int:
-    seen = Sighting(model, session_id, tokens, LimitSource.ERROR, key_id)
+    seen = Sighting(model, session_id, tokens, SightingSource.ERROR, key_id)
     return learn_limit(db, tenant, seen, floor_tokens=FLOOR)
 
 

@@ -20,7 +20,7 @@ from models.due_work.queue import WorkKind, claim, enqueue, retry_later
 from models.ledger.call import Reservation, Settlement, reserve
 from models.ledger.caps import Caps, Denial
 from models.providers.circuit_breaker import BreakerRules, note_failure
-from models.telemetry.snapshot import sum_spend, take_snapshot
+from models.snapshot import sum_spend, take_snapshot
 from tests.integration.activating import Chat
 from tests.integration.summarizing import Model
 from tests.integration.watching import Page, forget_counts, local, scrape

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, TextClause, text
 
 from models import database as session
-from models.telemetry.snapshot import ACTIVE_SETS, ALIVE_S, DEAD_WORK, LIVE_WORK, OVER_CAPS, SPEND, WAITING
+from models.snapshot import ACTIVE_SETS, ALIVE_S, DEAD_WORK, LIVE_WORK, OVER_CAPS, SPEND, WAITING
 
 pytestmark = pytest.mark.usefixtures("one_day")
 

@@ -105,10 +105,10 @@ def made_steps(url: str, folder: Path, *steps: list[str]) -> Config:
 
 
 @contextmanager
-def migrating(url: str) -> Iterator["subprocess.Popen[str]"]:
+def migrating(url: str, *words: str) -> Iterator["subprocess.Popen[str]"]:
     """A runner in a process of its own, which does not outlive the test."""
     runner = subprocess.Popen(
-        [sys.executable, "-m", "afterturn", "migrate"],
+        [sys.executable, "-m", "afterturn", "migrate", *words],
         cwd=ROOT,
         env={**os.environ, "AFTERTURN_DATABASE_URL": url},
         stdout=subprocess.PIPE,
@@ -216,6 +216,52 @@ def locks_held(db: Connection) -> list[tuple[str, str]]:
     ]
 
 
+def test_a_database_brought_here_by_the_steps_before_the_baseline_is_recognised(
+    database_url: str, server: psycopg.Connection
+) -> None:
+    server.execute(HISTORY_OF_OTHERS.format(STEPS[0].revision).encode())
+    server.execute("create table tenant (name text)")
+    server.execute("insert into tenant values ('kept')")
+    upgrade(database_url, STEPS[0].revision)
+    assert server.execute("select name from tenant").fetchall() == [("kept",)]
+
+
+@pytest.mark.parametrize("revision", ["0031", "9999"], ids=["older than the baseline", "newer"])
+def test_a_database_at_an_unknown_step_is_left_as_it_is_with_words_that_help(
+    database_url: str, server: psycopg.Connection, revision: str
+) -> None:
+    server.execute(HISTORY_OF_OTHERS.format(revision).encode())
+    with migrating(database_url) as runner:
+        code, told = ended(runner)
+    assert code == 1
+    assert told.startswith(
+        f"The database is at migration {revision}, this version knows {STEPS[0].revision} to "
+    )
+    assert "Traceback" not in told
+    assert server.execute("select version_num from alembic_version").fetchall() == [(revision,)]
+    assert server.execute("select to_regclass('tenant')").fetchone() == (None,)
+
+
+def test_the_newer_version_takes_its_steps_back_for_the_older_one(
+    database_url: str, server: psycopg.Connection
+) -> None:
+    upgrade(database_url)
+    earlier = STEPS[-2].revision
+    for revision in (earlier, earlier, newest()):
+        with migrating(database_url, "--to", revision) as runner:
+            assert ended(runner) == (0, f"at migration {revision}\n")
+        assert server.execute("select version_num from alembic_version").fetchall() == [(revision,)]
+
+
+def test_a_step_that_nobody_knows_is_no_goal(database_url: str, server: psycopg.Connection) -> None:
+    upgrade(database_url, STEPS[0].revision)
+    with migrating(database_url, "--to", "0047") as runner:
+        code, told = ended(runner)
+    assert code == 1
+    assert told.startswith(f"There is no migration '0047', this version knows {STEPS[0].revision} to ")
+    assert server.execute("select version_num from alembic_version").fetchall() == [(STEPS[0].revision,)]
+
+
 def test_two_runners_that_start_together_both_succeed(database_url: str) -> None:
     with migrating(database_url) as one, migrating(database_url) as other:
         assert [ended(one), ended(other)] == [(0, f"at migration {newest()}\n")] * 2
@@ -294,6 +340,10 @@ def test_a_step_that_does_not_get_its_lock_gives_up_and_lets_traffic_through(
     assert server.execute("select version_num from alembic_version").fetchall() == [("0001",)]
 
 
+HISTORY_OF_OTHERS = """
+create table alembic_version (version_num varchar(32) primary key);
+insert into alembic_version values ('{}')
+"""
 LOSING = """
 create sequence tries;
 create function lose() returns event_trigger language plpgsql as $$ begin
@@ -302,6 +352,28 @@ end $$;
 create event trigger lose on ddl_command_start when tag in ('ALTER TABLE') execute function lose()
 """
 TRIES = "select last_value::int from tries"
+
+
+def test_the_steps_after_the_baseline_go_up_and_down_where_tables_have_parts(
+    database_url: str, server: psycopg.Connection
+) -> None:
+    upgrade(database_url, "0048")
+    for table, key in [("message", "seq"), ("summary", "version")]:
+        like = f"like {table}_whole including defaults including constraints"
+        for statement in (
+            f"alter table {table} rename to {table}_whole",
+            f"create table {table} ({like}) partition by hash (tenant_id, session_id)",
+            f"alter table {table} add primary key (tenant_id, session_id, {key})",
+            f"create table {table}_p0 partition of {table} for values with (modulus 1, remainder 0)",
+        ):
+            server.execute(statement.encode())
+    upgrade(database_url)
+    indexes = server.execute("select indexname from pg_indexes where tablename in ('message', 'summary')")
+    names = {name for (name,) in indexes}
+    assert names >= {"ix_message_compaction", "ix_summary_tenant_id_activated_at"}
+    downgrade(database_url, "0048")
+    left = server.execute("select 1 from pg_indexes where indexname = any(%s)", [[*names]]).fetchall()
+    assert len(left) == len(names) - 2
 
 
 @pytest.mark.parametrize("code", ["40P01", "55P03"], ids=["deadlock", "late lock"])

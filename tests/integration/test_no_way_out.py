@@ -112,12 +112,23 @@ def summarize(platform: Platform) -> str:
     )
 
 
+TOLD = (
+    "The seal of the first crate is whole, and its label names the hall of the night shift.",
+    "The driver waits at the gate until the customs office has looked at every paper of the load.",
+    "Two pallets of valves stand beside the scale, and nobody has weighed them since yesterday noon.",
+    "The cold box holds minus nineteen degrees, which is less than the contract with the hospital asks.",
+    "An invoice for the trailer came twice; the second one has another number and the same amount.",
+    "The schedule of next week leaves no room for the crane, whose paint is still wet in hall two.",
+)
+"""Enough words to be worth a summary by a model."""
+
+
 def test_a_server_that_a_conversation_names_is_never_called(platform: Platform, canary: Canary) -> None:
     client, at = platform.client, canary.address
     for number in range(6):
         said = [
             {"role": "user", "content": image(at)},
-            {"role": "assistant", "content": f"See {at}/{number}."},
+            {"role": "assistant", "content": f"See {at}/{number}. {TOLD[number]}"},
         ]
         post(client, f"/v1/sessions/{platform.session_id}/turns", {"turn_id": f"i{number}", "messages": said})
     platform.turn(f"Read {at}/report", long_report(f"The report is at {at}/fact."))
@@ -144,7 +155,7 @@ def test_a_model_is_sent_words_alone(platform: Platform, canary: Canary) -> None
     for number in range(6):
         said = [
             {"role": "user", "content": image(canary.address)},
-            {"role": "assistant", "content": f"It shows box {number}."},
+            {"role": "assistant", "content": f"It shows box {number}. {TOLD[number]}"},
         ]
         path = f"/v1/sessions/{platform.session_id}/turns"
         post(platform.client, path, {"turn_id": f"i{number}", "messages": said})

@@ -24,7 +24,7 @@ from models.providers.circuit_breaker import (
     note_success,
 )
 from models.providers.rate_limit import ProviderPacedError, take_turn
-from models.telemetry.snapshot import take_snapshot
+from models.snapshot import take_snapshot
 from tests.integration.works import QUICK, row
 from workers.dispatch import look_at_models
 from workers.jobs.lifecycle import Handler, run_work

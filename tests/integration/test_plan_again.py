@@ -17,7 +17,7 @@ from models.due_work.queue import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import CRANES, SMALL, Agent, leave_out, look_up, plan
 
-pytestmark = pytest.mark.usefixtures("one_day")
+pytestmark = pytest.mark.usefixtures("one_day", "no_prompt_cache")
 
 PLANNER = "openai/scripted"
 

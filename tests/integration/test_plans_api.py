@@ -291,3 +291,47 @@ def test_a_number_beyond_every_plan_is_refused_by_name(room: Planning) -> None:
         answer = room.client.post(f"/v1/plans/{plan_id}/outcome", json=body)
         assert answer.status_code == 422, answer.text
         assert "order" in answer.json()["detail"]
+
+
+def listed(room: Planning, **params: Any) -> list[list[dict[str, Any]]]:
+    """The plans of every page."""
+    pages, cursor = [], None
+    while True:
+        asked = {**params, **({"cursor": cursor} if cursor else {})}
+        answer = room.client.get("/v1/plans", params=asked)
+        assert answer.status_code == 200, answer.text
+        pages.append(answer.json()["plans"])
+        cursor = answer.json()["next"]
+        if cursor is None:
+            return pages
+
+
+def test_plans_are_listed_newest_first_page_by_page_also_those_of_one_moment(room: Planning) -> None:
+    ids = {str(three_steps(room)) for _ in range(5)}
+    with session.transaction() as db:
+        db.execute(text("update plan_history set created_at = now() - interval '1 day'"))
+    wanted = ask(room).json()["plan_id"]
+    pages = listed(room, limit=2)
+    assert [len(page) for page in pages] == [2, 2, 2]
+    found = [plan["plan_id"] for page in pages for plan in page]
+    assert (found[0], set(found[1:]), len(set(found))) == (wanted, ids, 6)
+    newest, other = pages[0]
+    assert (newest["status"], other) == ("wanted", read(room, other["plan_id"]))
+
+
+def test_plans_are_listed_by_user_and_catalog_of_a_tenant_alone(room: Planning) -> None:
+    mine = ask(room, user_id="anna").json()["plan_id"]
+    ask(room)
+    assert [[plan["plan_id"] for plan in page] for page in listed(room, user_id="anna")] == [[mine]]
+    assert len(listed(room, catalog=CATALOG)[0]) == 2
+    assert listed(room, catalog="none") == [[]]
+    with session.transaction() as db:
+        other = ensure_tenant(db, "other")
+    room.client.headers["Authorization"] = f"Bearer {make_key(other, 'read')}"
+    assert listed(room) == [[]]
+
+
+@pytest.mark.parametrize("cursor", ["x", "AA", "YQ", "MjAyNi0xMS0wMQ", "\u00e9"])
+def test_a_cursor_of_no_answer_is_refused(room: Planning, cursor: str) -> None:
+    answer = room.client.get("/v1/plans", params={"cursor": cursor})
+    assert (answer.status_code, answer.json()["field"]) == (422, "cursor")

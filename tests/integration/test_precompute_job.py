@@ -17,7 +17,6 @@ from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
 from models.artifacts.artifact import load_passages
 from models.artifacts.settings import planning_settings
-from models.artifacts.summary_cache import drop_session_summaries
 from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind
 from models.learning.habits import count_focuses
@@ -320,7 +319,7 @@ def test_an_erased_sessions_question_is_answered_to_nobody(platform: Platform) -
 
     def erase() -> None:
         with session.transaction() as db:
-            assert drop_session_summaries(db, platform.tenant_id, "s1")
+            assert db.execute(text("delete from artifact_summary where session_id = 's1'")).rowcount
             db.execute(text("delete from session where session_id = 's1'"))
 
     platform.server.next(Step(Mode.OK, NOTES))

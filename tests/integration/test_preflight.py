@@ -26,7 +26,7 @@ SESSION = "s1"
 @pytest.fixture(autouse=True)
 def fresh_policies() -> Iterator[None]:
     """No policy of another test is remembered."""
-    policies.__init__()  # type: ignore[misc]
+    policies.forget()
     yield
     preflight_settings.cache_clear()
 
@@ -204,7 +204,7 @@ def test_learned_factors_count_from_the_next_policy_on(client: TestClient, tenan
             ),
             {"tenant_id": tenant_id, "blob": factors_to_bytes({Category.CRYPTO: 1.5})},
         )
-    policies.__init__()  # type: ignore[misc]
+    policies.forget()
     assert ask(client, message)["scores"]["crypto"] == pytest.approx(1.5 * before, abs=0.002)
     assert client.get("/v1/preflight/config").json()["learned_factors"] == {"crypto": 1.5}
 

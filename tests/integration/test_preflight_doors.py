@@ -77,3 +77,88 @@ def test_what_the_history_of_the_session_called_stays_at_both(client: TestClient
     assert "look" in told["tool_allowlist"]
     assert told["tool_allowlist"] == inside(client, message, "s1")["preflight"]["tool_allowlist"]
     assert "look" not in outside(client, message)["tool_allowlist"]
+
+
+VERBS = ("create", "list", "update", "delete", "search", "get", "archive", "export", "share", "play")
+THINGS = ("invoice", "calendar", "ticket", "parcel", "survey", "forum", "mail", "video", "song", "map")
+CROWD = [f"{verb}_{thing}{more}" for verb in VERBS for thing in THINGS for more in ("", "_draft")]
+
+
+@pytest.mark.parametrize(
+    ("message", "needed"),
+    [
+        ("play a song", "play_song"),
+        ("who can share the invoice?", "share_invoice"),
+        ("what is on the calendar tomorrow?", "get_calendar"),
+    ],
+)
+@pytest.mark.parametrize("beside", [[], ["exec", "web_search"]])
+def test_of_a_crowd_of_unknown_tools_those_stay_that_the_words_point_at(
+    client: TestClient, message: str, needed: str, beside: list[str]
+) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in [*CROWD, *beside]]
+    told = client.post("/v1/preflight", json={"message": message, "tools": tools}).json()
+    body = {
+        **ASK,
+        "context_window": 64_000,
+        "messages": [{"role": "user", "content": message}],
+        "tools": tools,
+    }
+    served = client.post("/v1/sessions/new/context", json=body).json()
+    sent = [tool["function"]["name"] for tool in served["tools"]]
+    assert sent == served["preflight"]["tool_allowlist"] == told["tool_allowlist"]
+    assert needed in sent
+    assert 16 <= len(sent) < 80
+    assert "tools.by_words" in told["reasons"]
+    assert served["utilization"]["tools"]["filtered"]
+
+
+@pytest.mark.parametrize("beside", [[], ["read"]])
+@pytest.mark.parametrize("message", ["what is a monad?", "then do the rest of it step by step"])
+def test_unknown_tools_stay_where_no_word_points_at_one(
+    client: TestClient, message: str, beside: list[str]
+) -> None:
+    told = client.post("/v1/preflight", json={"message": message, "tools": [*CROWD, *beside]}).json()
+    assert set(CROWD) <= set(told["tool_allowlist"] or CROWD)
+
+
+OTHERS = [name for name in CROWD if not name.startswith(("play", "share")) and "song" not in name]
+OFFICE = [
+    f"{verb}_{thing}" for verb in ("assign", "merge", "close") for thing in ("lead", "quote", "deal", "case")
+]
+
+
+@pytest.mark.parametrize(
+    ("message", "beside"),
+    [
+        *[("play a song", beside) for beside in ([], ["exec", "read"], ["read"])],
+        *[("draw a cat", []), ("buy bitcoin with my wallet", ["exec"]), ("hello there", [])],
+    ],
+)
+def test_of_a_crowd_of_another_kind_a_task_with_tools_of_its_own_keeps_few(
+    client: TestClient, message: str, beside: list[str]
+) -> None:
+    named = [{"type": "function", "function": {"name": name}} for name in [*OTHERS, *OFFICE, *beside]]
+    assert len(named) > 128
+    told = client.post("/v1/preflight", json={"message": message, "tools": named}).json()
+    body = {
+        **ASK,
+        "context_window": 64_000,
+        "messages": [{"role": "user", "content": message}],
+        "tools": named,
+    }
+    served = client.post("/v1/sessions/new/context", json=body).json()
+    sent = [tool["function"]["name"] for tool in served["tools"]]
+    assert sent == told["tool_allowlist"]
+    assert 16 <= len(sent) <= 34
+    assert "tools.by_words" in told["reasons"]
+
+
+@pytest.mark.parametrize(
+    "message", ["fix it", "what is a monad?", "status", "do it", "remember my dog's name"]
+)
+def test_of_a_crowd_of_another_kind_other_tasks_keep_all_unknown_tools(
+    client: TestClient, message: str
+) -> None:
+    told = client.post("/v1/preflight", json={"message": message, "tools": OTHERS}).json()
+    assert set(OTHERS) <= set(told["tool_allowlist"] or OTHERS)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from models.release import RELEASE
 from models.telemetry.logging import MOST_CHARS
 from tests.data import ROOT
 
@@ -124,6 +125,25 @@ def test_an_error_is_told_by_its_kind_and_place(way: str) -> None:
     assert ("where" in line) == ("error" in line)
     if line.get("error") == "ValueError":
         assert re.fullmatch(r"<string>:\d+ fail", line["where"][-1])
+
+
+def test_keys_stand_in_one_order_in_every_line() -> None:
+    bound = "structlog.contextvars.bind_contextvars(zoo=1, request_id='r', alpha=2, work_id='w');"
+    ours, theirs = told_by(
+        f"{bound} structlog.get_logger().info('deed_done', ms=1, count=2); {LIBRARY}.error('no')"
+    )
+    first = ["timestamp", "level", "event"]
+    assert list(ours) == [*first, "request_id", "work_id", "alpha", "count", "ms", "zoo"]
+    assert list(theirs) == [*first, "logger", "request_id", "work_id", "alpha", "zoo"]
+
+
+def test_a_process_begins_with_its_release_and_what_is_not_the_default() -> None:
+    start = "from models.process_start import tell_start; os.environ.update(GIVEN); tell_start('api')"
+    given = {"AFTERTURN_DATABASE_URL": f"postgresql://me:{MARKER}@host/db", "AFTERTURN_POOL_SIZE": "7"}
+    [line] = told_by(f"import os; GIVEN = {given}; {start}".replace(MARKER, "mari' + 'gold"))
+    assert (line["event"], line["role"], line["release"]) == ("process_started", "api", RELEASE)
+    assert line["settings"]["AFTERTURN_POOL_SIZE"] == "7"
+    assert line["settings"]["AFTERTURN_DATABASE_URL"] == "postgresql://me:****@host/db"
 
 
 def test_what_a_library_says_is_no_longer_than_a_line() -> None:

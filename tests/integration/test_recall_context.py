@@ -398,3 +398,23 @@ def test_what_an_emergency_left_out_is_recalled_and_what_it_kept_is_not(
     answer = read(client, "Where does the kayak hang, and what colour is the umbrella?")
     assert "kayak hangs" in region(answer)
     assert "umbrella" not in region(answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "shows"),
+    [
+        ("I can send driver 7 to fetch the spare kayak. Shall I?", True),
+        ("Driver 7 has fetched the spare kayak.", False),
+        ("The spare kayak is fetched. Anything else?", False),
+    ],
+)
+def test_a_yes_recalls_what_the_accepted_offer_is_about_and_nothing_without_an_offer(
+    room: Room, client: TestClient, answer: str, shows: bool
+) -> None:
+    room.add({"role": "user", "content": "And then?"}, {"role": "assistant", "content": answer})
+    told = read(client, "Yes, please go ahead.")
+    shown = [
+        text for message in told["messages"] if (text := message["content"]).startswith(f"<{RECALL_TAG}>")
+    ]
+    assert any("behind the boathouse" in words for words in shown) is shows
+    assert told["utilization"]["recall"]["status"] == ("shown" if shows else "skipped")

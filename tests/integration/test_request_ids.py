@@ -43,6 +43,51 @@ def test_a_request_is_named_in_its_answer_and_its_lines(client: TestClient, line
     assert names[0] != names[1]
 
 
+def done(lines: Lines) -> list[dict[str, Any]]:
+    """The lines that end a request, without their level."""
+    return [
+        {key: value for key, value in line.items() if key not in {"event", "log_level", "ms"}}
+        for line in lines
+        if line["event"] == "request_done"
+    ]
+
+
+def test_a_request_is_logged_once_by_its_route_without_a_word_of_it(
+    client: TestClient, tenant_id: UUID, lines: Lines
+) -> None:
+    name = client.get("/v1/sessions/a-title/turns?from=1&to=marigold").headers["x-request-id"]
+    route = "/v1/sessions/{session_id}/turns"
+    expected = {
+        "method": "GET",
+        "route": route,
+        "status": 422,
+        "tenant_id": str(tenant_id),
+        "request_id": name,
+    }
+    assert done(lines) == [expected]
+    assert all(line["ms"] > 0 for line in lines if line["event"] == "request_done")
+    assert "marigold" not in str(lines)
+    assert "a-title" not in str(lines)
+
+
+def test_the_tenant_of_a_request_is_that_of_its_key(
+    client: TestClient, tenant_id: UUID, lines: Lines
+) -> None:
+    client.post("/v1/preflight", json={"message": "hello"}, headers={"Authorization": "Bearer wrong"})
+    client.get("/mcp")
+    client.post("/nowhere/secret-path", json={})
+    told = [(line["route"], line["status"], line["tenant_id"]) for line in done(lines)]
+    assert told == [("/v1/preflight", 401, None), ("/mcp", 405, str(tenant_id)), ("none", 404, None)]
+
+
+@pytest.mark.parametrize("probe", ["/healthz", "/readyz", "/metrics"])
+def test_only_a_failed_probe_is_logged(client: TestClient, lines: Lines, probe: str) -> None:
+    status = client.get(probe).status_code
+    assert [line["status"] for line in done(lines)] == [status] * (status >= 400)
+    assert client.post(probe).status_code == 405
+    assert done(lines)[-1]["status"] == 405
+
+
 def test_a_caller_may_name_its_request(client: TestClient) -> None:
     assert classify(client, **{"X-Request-Id": "trace-0042.a"}) == "trace-0042.a"
 

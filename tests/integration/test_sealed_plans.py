@@ -14,7 +14,6 @@ from models import database as session
 from models.encryption.keys import TextUnavailableError
 from models.learning.prior_set import SetState, load_set
 from models.learning.progress import find_counted, read_page
-from models.plans.outcome import read_outcomes
 from models.plans.plan import (
     FailedPlan,
     MadePlan,
@@ -121,14 +120,12 @@ def lived(client: TestClient, tenant_id: UUID) -> list[Any]:
     documents = [shown(client, f"/v1/plans/{one}") for one in (ready, failed, wanted)]
     with session.read_transaction() as db:
         taught = [read_page(db, tenant_id, catalog, **EVERY) for catalog in ("tools", None)]
-        read = read_outcomes(db, tenant_id, "tools", **EVERY)
     return [
         *documents,
         *([one.json()["steps"], one.json()["joined"]] for one in joined),
         shown(client, "/v1/my-plans"),
         shown(client, "/v1/my-plans?user_id=anna"),
         [(one.intent, one.category, one.steps) for page in taught for one in page],
-        [(one.intent, one.features, one.steps) for one in read],
     ]
 
 

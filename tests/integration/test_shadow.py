@@ -153,6 +153,7 @@ def test_a_catalog_in_shadow_that_no_window_holds_is_compacted_all_the_same(plat
     assert answer["tools"] != many
 
 
+@pytest.mark.usefixtures("no_prompt_cache")
 def test_a_large_result_in_shadow_stands_whole_where_it_was(platform: Platform) -> None:
     platform.turn("Read the report.", long_report())
     platform.turn("Thank you.")
@@ -185,6 +186,21 @@ def test_a_record_holds_numbers_and_no_word(chat: Chat) -> None:
     assert not [word for word in ("pallet", "p-1001", "driver", "message_", "web_search") if word in said]
     for part in ("served", "would"):
         assert {type(value) for one in found for value in one[part]["regions"].values()} == {int}
+
+
+def test_a_read_after_an_emergency_is_no_raw_window_to_compare_a_summary_with(chat: Chat) -> None:
+    summarized(chat, NOTES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES, ShadowPart.FILTERING)
+    chat.read(**WIDE, tools=TOOLS)
+    before = [one["part"] for one in records(chat.tenant_id)]
+    asked = {"model": "gpt-4o", **WIDE, "messages": [{"role": "user", "content": "And now?"}]}
+    path = f"/v1/sessions/{chat.session_id}/compress"
+    refused = chat.client.post(path, json={**asked, "observed_limit": 3_000})
+    assert refused.status_code == 200, refused.text
+    answer = chat.read(**WIDE, tools=TOOLS)
+    assert "emergency-cut" in {one["why"] for one in answer["certificate"]["excluded"]}
+    after = [one["part"] for one in records(chat.tenant_id)]
+    assert (before, after) == (["filtering", "summaries", "together"], [*before, "filtering"])
 
 
 def test_what_the_next_turn_needs_and_the_summary_lacks_is_lost(chat: Chat) -> None:

@@ -1,10 +1,13 @@
 """Where the chosen model does not answer, or is refused, the built-in one covers what no window can hold."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
 from sqlalchemy import text
+from typer.testing import CliRunner
 
+from afterturn.work import app as work_commands
 from api.context.answer import freshness
 from context.summary.gate import GateSettings
 from llm.failures import Cause, LlmFailure
@@ -93,6 +96,34 @@ def test_more_turns_during_an_outage_are_covered_too(room: Room) -> None:
     assert all(summary.base_version is None for summary in room.summaries)
 
 
+SLOW: dict[str, Any] = {"llm_deadline_base_s": 400, "llm_deadline_max_s": 600}
+
+
+def test_a_slow_model_is_stood_in_for_before_it_answers(room: Room) -> None:
+    seen: list[list[tuple[str, str]]] = []
+    room.summarize(Model(lambda: seen.append(methods(room))), **SLOW)
+    assert seen == [[(STAND_IN, "active")]]
+    assert methods(room) == [(STAND_IN, "superseded"), ("normal", "active")]
+
+
+def test_a_slow_model_that_is_refused_or_fails_is_stood_in_for_once(room: Room) -> None:
+    room.summarize(Model(REFUSAL, REFUSAL), **SLOW)
+    room.add_turns(12)
+    shrink(room)
+    room.run(Model(DOWN), **SLOW)
+    assert methods(room) == [
+        (STAND_IN, "superseded"),
+        ("aggressive", "rejected"),
+        (STAND_IN, "active"),
+    ]
+
+
+def test_a_quick_model_is_waited_for(room: Room) -> None:
+    seen: list[list[tuple[str, str]]] = []
+    room.summarize(Model(lambda: seen.append(methods(room))))
+    assert seen == [[]]
+
+
 def test_a_window_with_room_needs_none(tenant_id: UUID) -> None:
     room = Room(tenant_id)
     room.add_turns(5)
@@ -132,9 +163,18 @@ def test_the_second_call_is_told_what_was_made_up(room: Room) -> None:
     assert model.prompts[1].split("</transcript>")[0] == model.prompts[0].split("</transcript>")[0]
 
 
-def test_an_answer_has_room_for_what_is_asked_and_a_loop_gets_no_more(room: Room) -> None:
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "- Motivation\n" * 120,
+        "- the user wants to plan a party for the whole team [1].\n" * 60,
+        "- Sie möchte " + "eine Feier planen und dann " * 90,
+        "- 用户想举办一个聚会 [1]。\n" * 60,
+    ],
+)
+def test_an_answer_has_room_for_what_is_asked_and_a_loop_gets_no_more(room: Room, loop: str) -> None:
     cut_off = LlmFailure(Cause.OUTPUT_CAP)
-    cut_off.words = "## Objective\n" + "- Motivation\n" * 120
+    cut_off.words = f"## Objective\n{loop}"
     model = Model(cut_off)
     room.summarize(model)
     first, second = model.asked
@@ -164,3 +204,17 @@ def test_a_refused_text_is_kept_for_operators_until_a_later_summary(room: Room) 
     room.summarize(Model())
     with session.read_transaction() as db:
         assert list_refused(db, room.tenant_id, most=10) == []
+
+
+@pytest.mark.usefixtures("keys")
+def test_a_refused_text_is_sealed_and_work_list_shows_it(room: Room) -> None:
+    room.summarize(Model(MADE_UP, MADE_UP))
+    with session.read_transaction() as db:
+        stored = db.execute(text("select text from summary")).scalars().all()
+    assert len(stored) > 1
+    assert not any("ZX9Q1K" in cell or "## " in cell for cell in stored)
+    listed = CliRunner().invoke(work_commands, ["list"])
+    assert listed.exit_code == 0, listed.output
+    [line] = [line for line in listed.output.splitlines() if room.session_id in line and "refused" in line]
+    assert ": made-up; it said: " in line
+    assert "ZX9Q1K" in line

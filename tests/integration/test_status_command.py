@@ -1,5 +1,6 @@
 """`afterturn status --once` and `afterturn work drop`, in this process, on a real database."""
 
+import json
 from uuid import UUID
 
 import pytest
@@ -12,6 +13,7 @@ from models.database_settings import database_settings
 from models.due_work.heartbeat import beat
 from models.due_work.operator import drop_dead
 from models.due_work.queue import WorkKind, WorkState, enqueue, find_work, retry_later
+from models.release import RELEASE
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import row, take
 
@@ -44,6 +46,31 @@ def test_one_frame_shows_who_is_at_work_and_what_was_given_up(tenant_id: UUID) -
     assert all(f"{role} " in shown.output for role in ROLES)
     assert "m1" in shown.output
     assert "\x1b" not in shown.output, "what is piped holds no colours"
+
+
+def test_a_frame_is_json_for_scripts(tenant_id: UUID) -> None:
+    with session.transaction() as db:
+        beat(db, "worker", "here:1", {"summarizer": "m1"})
+        die(db, tenant_id)
+    shown = run("status", "--json")
+    assert shown.exit_code == 0, shown.output
+    told = json.loads(shown.output)
+    assert told["release"] == RELEASE
+    assert told["verdict"] == "no dispatcher and no beat at work"
+    assert [(one["kind"], one["count"]) for one in told["snapshot"]["work"] if one["state"] == "dead"] == [
+        ("summarize", 1)
+    ]
+    assert told["spend"]["usd"] == 0
+
+
+def test_work_is_json_for_scripts(tenant_id: UUID) -> None:
+    with session.transaction() as db:
+        numbers = [die(db, tenant_id, key) for key in ("bad", "worse")]
+    told = json.loads(run("work", "list", "--tenant", "first", "--most", "1", "--json").output)
+    (work,) = told["work"]
+    assert (work["work_id"] in numbers, work["tenant"], told["more_work"]) == (True, "first", 1)
+    assert work["last_error"].startswith("fault of ")
+    assert (told["models"], told["refused"]) == ([], [])
 
 
 @pytest.mark.usefixtures("empty_db")

@@ -78,15 +78,18 @@ def test_the_next_summary_builds_on_the_one_before(room: Room) -> None:
     assert "P-1008" in second.prompts[0].split("<transcript>")[1]
 
 
+LONGER = "Nobody else may open its crates before the customs office has looked at the seals of all four."
+
+
 def test_speakers_are_named_to_the_model(tenant_id: UUID) -> None:
     room = Room(tenant_id)
     for number, who in enumerate(["Ana", "Bo", "Ana", "Bo", "Ana"]):
-        room.add({"role": "user", "content": f"Order {number} is mine."}, speaker=who)
+        room.add({"role": "user", "content": f"Order {number} is mine. {LONGER}"}, speaker=who)
         room.add({"role": "assistant", "content": "Noted."})
     model = Model()
     room.summarize(model)
     assert "Speakers: Ana (user); assistant; Bo (user)" in model.prompts[0]
-    assert "[1] Ana (user): Order 0 is mine." in model.prompts[0]
+    assert f"[1] Ana (user): Order 0 is mine. {LONGER}" in model.prompts[0]
 
 
 def test_a_turn_that_arrives_meanwhile_stays_in_the_raw_tail(room: Room) -> None:

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from uuid import UUID
 
 import httpx2
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
 
 from api.app import make_app
 from api.artifacts.documents import sandbox
@@ -17,6 +16,7 @@ from api.settings import api_settings
 from models import database as session
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
+from tests.integration.held_rows import held, waiting
 from tests.waiting import wait_until
 
 MOST = 2
@@ -47,21 +47,6 @@ def stranger(tenant_id: UUID) -> str:
     return make_key(other)
 
 
-@contextmanager
-def held(session_id: str) -> Iterator[None]:
-    """Hold the row of a session, so that writers to it wait."""
-    with session.transaction() as db:
-        db.execute(text("select 1 from session where session_id = :s for update"), {"s": session_id})
-        yield
-
-
-def waiting() -> int:
-    """How many statements wait for a lock."""
-    with session.read_transaction() as db:
-        query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
-        return int(db.execute(text(query)).scalar_one())
-
-
 def test_whoever_fills_its_places_is_told_so_and_nobody_else_is(narrow: TestClient, stranger: str) -> None:
     assert narrow.post("/v1/sessions/s/turns", json={"turn_id": "t", **TURN}).status_code == 202
 
@@ -85,7 +70,7 @@ def test_whoever_fills_its_places_is_told_so_and_nobody_else_is(narrow: TestClie
 
 
 def test_whoever_fills_the_readers_of_uploads_leaves_a_place_to_others() -> None:
-    places, (one, other, third) = sandbox.Places(), map(UUID, (f"{number:032}" for number in (1, 2, 3)))
+    places, (one, other, third) = sandbox.ReaderPlaces(), map(UUID, (f"{number:032}" for number in (1, 2, 3)))
 
     def held(tenant: UUID) -> AbstractContextManager[None]:
         return places.held(tenant, 0.05)
@@ -105,4 +90,4 @@ def test_whoever_fills_the_readers_of_uploads_leaves_a_place_to_others() -> None
             pass
     with held(one):
         pass
-    assert places._taken == {}
+    assert places.taken() == 0

@@ -1,6 +1,5 @@
 """The moment in which a key is forgotten: who holds it still, who lacks it, and what is said of either."""
 
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -200,7 +199,7 @@ def of_messages(told: str) -> list[str]:
     """The heads of the columns of numbers, and the numbers of the messages, as they are shown."""
     heads = next(line for line in told.splitlines() if "as it is" in line)
     numbers = next(line for line in told.splitlines() if "message.body" in line)
-    cells = [[cell.strip() for cell in re.split("[│┃]", line)[2:-1]] for line in (heads, numbers)]
+    cells = [[cell.strip() for cell in line.split("│")[1:]] for line in (heads, numbers)]
     return [f"{head}: {number}" for head, number in zip(*cells, strict=True)]
 
 

@@ -24,6 +24,7 @@ from tests.integration.sealing import FIRST, SECOND, WRONG, Environment, tables_
 WORD = "zqxharbour"
 SAID = {
     *("message", "turn", "artifact", "artifact_use", "artifact_attachment", "artifact_summary"),
+    "served_window",
     *("artifact_plan", "summary", "summary_part", "chat_prefix", "recall_passage", "plan_history"),
 }
 """Every table that holds words of people where nothing is sealed."""

@@ -117,12 +117,28 @@ def test_a_request_may_want_the_hint_in_a_block_of_its_own(platform: Platform) -
 
 def test_of_more_tools_than_a_provider_takes_the_hint_says_how_many_are_there(platform: Platform) -> None:
     crowd = [tool(f"thing_{n}", f"Looks after thing number {n} of the depot.") for n in range(200)]
-    answer = platform.ask("Who looks after thing number 7?", tools=crowd, model="gpt-4.1")
+    answer = platform.ask("Go on, then see to the rest.", tools=crowd, model="gpt-4.1")
     assert len(answer["tools"]) == 128
     assert "| tools: 128 of 200 |" in answer["preflight"]["hint"]
     told = answer["utilization"]["tools"]
     assert told["hint"].startswith("72 more tools are not shown")
-    assert len(told["hidden"]) == len(set(told["hidden"])) == 72
+    assert (len(set(told["hidden"])), told["hidden_count"]) == (20, 72)
+
+
+def test_an_answer_names_the_first_tools_left_out_and_counts_the_rest(platform: Platform) -> None:
+    crowd = [tool(f"thing_{n}", f"Looks after thing number {n} of the depot.") for n in range(200)]
+    said: dict[str, Any] = {"tools": crowd, "model": "gpt-4.1"}
+    short = platform.ask("Go on, then see to the rest.", **said)
+    whole = platform.ask("Go on, then see to the rest.", explain=True, **said)
+    told, every = (answer["utilization"]["tools"] for answer in (short, whole))
+    assert (told["hidden"], told["hidden_count"]) == (every["hidden"][:20], 72)
+    assert len(every["hidden"]) == every["hidden_count"] == 72
+    left_out = [one["what"] for one in short["certificate"]["excluded"]]
+    assert left_out == [*(f"tool {name}" for name in told["hidden"]), "52 more tools"]
+    assert [one["what"] for one in whole["certificate"]["excluded"]] == [
+        f"tool {name}" for name in every["hidden"]
+    ]
+    assert short["tools"] == whole["tools"]
 
 
 def test_a_tool_that_came_twice_is_named_once(platform: Platform) -> None:
@@ -166,7 +182,7 @@ def test_many_tools_are_cut_to_the_room_and_the_best_stay(platform: Platform) ->
     answer = platform.ask("Weigh the crate on the scales.", tools=crowd, context_window=4_000, max_tokens=300)
     assert "weigh_crate" in names(answer)
     assert len(answer["tools"]) < len(crowd)
-    assert len(answer["utilization"]["tools"]["hidden"]) == len(crowd) - len(answer["tools"])
+    assert answer["utilization"]["tools"]["hidden_count"] == len(crowd) - len(answer["tools"])
     assert answer["certificate"]["fits"]
 
 

@@ -136,3 +136,62 @@ def test_plans_of_a_user_are_asked_for_under_the_id_itself(client: TestClient) -
 def test_an_id_in_a_query_is_not_cleaned_either(client: TestClient) -> None:
     answer = client.post("/v1/attachments?user_id=a%00", content="x", headers={"Content-Type": "text/plain"})
     assert (answer.status_code, answer.json()["field"]) == (422, "user_id")
+
+
+def chat_calls(*ids: str) -> list[dict[str, Any]]:
+    """Calls and their results in the format of chat completions."""
+    function = {"name": "look", "arguments": "{}"}
+    made = [{"id": one, "type": "function", "function": function} for one in ids]
+    told = [{"role": "tool", "tool_call_id": one, "content": "found"} for one in ids]
+    return [{"role": "assistant", "content": None, "tool_calls": made}, *told]
+
+
+def block_calls(*ids: str) -> list[dict[str, Any]]:
+    """The same in Anthropic's blocks."""
+    made = [{"type": "tool_use", "id": one, "name": "look", "input": {}} for one in ids]
+    told = [{"type": "tool_result", "tool_use_id": one, "content": "found"} for one in ids]
+    return [{"role": "assistant", "content": made}, {"role": "user", "content": told}]
+
+
+def item_calls(*ids: str) -> list[dict[str, Any]]:
+    """The same as items of Responses."""
+    made = [{"type": "function_call", "call_id": one, "name": "look", "arguments": "{}"} for one in ids]
+    told = [{"type": "function_call_output", "call_id": one, "output": "found"} for one in ids]
+    return [*made, *told]
+
+
+FORMATS = {
+    "openai": (chat_calls, "messages[1].tool_calls[1].id"),
+    "anthropic": (block_calls, "messages[1].content[1].id"),
+    "responses": (item_calls, "messages[2].call_id"),
+}
+
+
+@pytest.mark.parametrize("unclean", ["a\0", "a\ud800"], ids=["NUL", "half of a pair"])
+@pytest.mark.parametrize("wire", FORMATS)
+@pytest.mark.parametrize("door", ["turns", "context"])
+def test_ids_of_calls_are_refused_and_two_never_become_one(
+    client: TestClient, door: str, wire: str, unclean: str
+) -> None:
+    calls, field = FORMATS[wire]
+    body = {**(TURN if door == "turns" else CONTEXT), "wire": wire}
+    said = send(client, f"/v1/sessions/s/{door}", {**body, "messages": [*WORDS, *calls("a", unclean)]})
+    assert (said.get("status"), said.get("type"), said.get("field")) == (422, "invalid-input", field), said
+    assert not rows("select 1 from turn")
+
+
+def test_the_id_of_a_result_is_refused_too(client: TestClient) -> None:
+    messages = [*WORDS, *chat_calls("a")]
+    messages[2] = {**messages[2], "tool_call_id": "a\0"}
+    said = send(client, "/v1/sessions/s/turns", {**TURN, "messages": messages})
+    assert (said["status"], said["field"]) == (422, "messages[2].tool_call_id")
+
+
+def test_data_of_a_call_is_cleaned_and_other_characters_of_its_id_stay(client: TestClient) -> None:
+    """An id among the arguments is data; a control character other than NUL is no fault of an id."""
+    messages = [*WORDS, *block_calls("a\x07b", "a b")]
+    messages[1]["content"][0]["input"] = {"id": "x\0"}
+    said = send(client, "/v1/sessions/s/turns", {**TURN, "wire": "anthropic", "messages": messages})
+    assert said.get("turn_id") == "t1", said
+    [row] = rows("select call_ids from message where seq = 2")
+    assert list(row[0]) == ["a\x07b", "a b"]

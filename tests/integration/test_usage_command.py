@@ -1,5 +1,7 @@
 """`afterturn usage` for an operator: of all tenants who it is, and of one tenant what for."""
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
@@ -35,6 +37,19 @@ def test_the_tenant_nearest_its_cap_is_found_without_its_name() -> None:
     assert [line for line in alone.splitlines() if line.startswith("today")] == [
         line for line in shown.splitlines() if line.startswith("today, small")
     ]
+
+
+@pytest.mark.usefixtures("empty_db")
+def test_costs_are_json_for_scripts() -> None:
+    with session.transaction() as db:
+        tenant = ensure_tenant(db, "small")
+    make_call(tenant)
+    told = json.loads(run("--json"))
+    (row,), (today,) = told["days"], told["today"]
+    assert (row["purpose"], row["calls"], today["tenant"]) == ("summarize", 1, "small")
+    assert row["price_usd"] == pytest.approx(today["usd"])
+    assert today["usd"] > 0
+    assert told["caps"]["caps"]["tenant_usd_per_day"] == 50
 
 
 @pytest.mark.usefixtures("empty_db")

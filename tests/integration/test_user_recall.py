@@ -1,14 +1,13 @@
 """Recall across the sessions of a user: found where a tenant and a request want it, and nobody else's."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
-from typer.testing import CliRunner, Result
 
-from afterturn.__main__ import app
 from models import database as session
 from models.recall.user import UserKey
 from models.tenants.tenant import ensure_tenant
@@ -115,13 +114,16 @@ def test_of_a_session_of_several_users_each_sees_the_turns_that_name_him(
 
 def test_keys_that_meet_by_chance_show_nobody_anothers_words(told: UUID, client: TestClient) -> None:
     """Half of a key is a hash of 32 bits: what the user's turn does not name is not shown all the same."""
-    shift = (UserKey(told, "bob").half - UserKey(told, USER).half) << 32
+    own, bobs = UserKey(told, USER).halves, UserKey(told, "bob").halves
+    moved = {str(half): bobs[sample] << 32 for sample, half in own.items()}
     with session.transaction() as db:
         db.execute(
             text(
-                "update recall_passage set user_keys = array(select key + :shift from unnest(user_keys) key)"
+                "update recall_passage set user_keys = array(select key & 4294967295 | "
+                "coalesce((cast(:moved as jsonb) ->> (key >> 32)::text)::bigint, key >> 32 << 32) "
+                "from unnest(user_keys) key)"
             ),
-            {"shift": shift},
+            {"moved": json.dumps(moved)},
         )
     assert status(ask(client, user_id="bob")) == "nothing-found"
 
@@ -192,30 +194,6 @@ def test_sessions_from_before_and_after_a_key_are_found_alike(
     shown = region(ask(client))
     assert KAYAK in shown
     assert "green" in shown
-
-
-def test_the_command_makes_sessions_from_before_found_and_forgets_them_again(
-    tenant_id: UUID, client: TestClient
-) -> None:
-    say(client, "short")
-    say(client, "long", f"{KAYAK} " + "The weather is fine today. " * 200)
-    say(client, "long", "And what else?")
-    index(tenant_id, ["short", "long"])
-    done = run("on")
-    assert done.exit_code == 0, done.output
-    assert "is on" in done.output
-    index(tenant_id, ["short", "long"])
-    shown = region(ask(client))
-    assert "[short \u00b7" in shown
-    assert "[long \u00b7" in shown
-    assert "is on" in run("status").output
-    assert "is off; 0 passages" in run("off").output
-    assert (status(ask(client)), region(ask(client))) == ("off", "")
-
-
-def run(command: str) -> Result:
-    """Run the command of an operator."""
-    return CliRunner().invoke(app, ["recall", command, "--tenant", "first"], env={"COLUMNS": "200"})
 
 
 @pytest.mark.usefixtures("told")

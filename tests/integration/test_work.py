@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, text
 
-from models.due_work.fair_claim import Group
-from models.due_work.operator import list_work, redrive
+from models.due_work.fair_claim import QueueGroup
+from models.due_work.operator import redrive
 from models.due_work.queue import WorkKind, WorkState, claim, enqueue, finish, lock_lease, renew, retry_later
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import (
@@ -14,6 +14,7 @@ from tests.integration.works import (
     MAX_CRASHES,
     Clock,
     facts,
+    in_state,
     is_due,
     row,
     take,
@@ -227,7 +228,7 @@ def test_dead_work_that_is_wanted_again_is_tried_once_more_when_it_has_rested(
     """The fault may be over; and if it is not, each new wish costs one try, and no more."""
     for _ in range(MAX_ATTEMPTS):
         retry_later(db, take(db, work_id), "bad input", delay_s=0, max_attempts=MAX_ATTEMPTS, rest_s=900)
-    assert [work.last_error for work in list_work(db, tenant, WorkState.DEAD)] == ["bad input"]
+    assert [work.last_error for work in in_state(db, tenant, WorkState.DEAD)] == ["bad input"]
     for _ in range(3):
         enqueue(db, tenant, WorkKind.SUMMARIZE, "s1", awaited=True)
         assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
@@ -251,7 +252,7 @@ def test_work_that_killed_its_workers_gets_one_more_and_apart_from_the_others(
         clock.pass_by(21)
     assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
     enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
-    assert list(what_is_due(db).pieces) == [Group(None)]
+    assert list(what_is_due(db).pieces) == [QueueGroup(None)]
     assert take(db, work_id).crashes == MAX_CRASHES - 1
     clock.pass_by(21)
     assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
@@ -274,7 +275,7 @@ def test_only_the_named_dead_work_of_the_own_tenant_is_redriven(db: Connection, 
     named = row(db, tenant).work_id
     assert redrive(db, other, [named]) == 0
     assert redrive(db, tenant, [named]) == 1
-    assert [work.key for work in list_work(db, tenant, WorkState.DEAD)] == ["s2"]
+    assert [work.key for work in in_state(db, tenant, WorkState.DEAD)] == ["s2"]
 
 
 def test_work_of_a_dead_worker_is_due_in_isolation(db: Connection, work_id: int, clock: Clock) -> None:
@@ -282,9 +283,9 @@ def test_work_of_a_dead_worker_is_due_in_isolation(db: Connection, work_id: int,
     take(db, work_id)
     assert not is_due(db)
     clock.pass_by(21)
-    assert what_is_due(db).pieces == {Group(None): 1}
+    assert what_is_due(db).pieces == {QueueGroup(None): 1}
     retry_later(db, take(db, work_id), "no", delay_s=0)
-    assert what_is_due(db).pieces == {Group(None): 1}
+    assert what_is_due(db).pieces == {QueueGroup(None): 1}
 
 
 def test_awaited_work_goes_first(db: Connection, tenant: UUID) -> None:

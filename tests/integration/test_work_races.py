@@ -12,9 +12,8 @@ from sqlalchemy import Connection, Engine, event, text
 
 from models import database as session
 from models.due_work.fair_claim import Turns, look
-from models.due_work.operator import list_work
 from models.due_work.queue import Claim, WorkKind, WorkState, claim, enqueue
-from tests.integration.works import MAX_CRASHES, take_next
+from tests.integration.works import MAX_CRASHES, in_state, take_next
 
 MANY = 50_000
 
@@ -25,7 +24,7 @@ def committed(tenant_id: UUID) -> list[int]:
     with session.transaction() as db:
         for number in range(30):
             enqueue(db, tenant_id, WorkKind.SUMMARIZE, f"s{number}")
-        ids = [work.work_id for work in list_work(db, tenant_id, WorkState.READY)]
+        ids = [work.work_id for work in in_state(db, tenant_id, WorkState.READY)]
     return sorted(ids)
 
 

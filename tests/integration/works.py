@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Row, select, text
 
 from models import database as session
 from models.conversations.session import lock_sessions
 from models.due_work.fair_claim import Due, Turns, claim_next, look
-from models.due_work.queue import Claim, DueWork, WorkKind, claim, enqueue, find_work
+from models.due_work.queue import Claim, DueWork, WorkKind, WorkState, claim, enqueue, find_work
 from workers.settings import WorkerSettings
 
 QUICK = WorkerSettings(lease_s=1, renew_s=0.1, backoff_s=2, backoff_max_s=300, max_attempts=3)
@@ -50,6 +50,14 @@ def row(db: Connection, tenant: UUID, key: str = "s1") -> DueWork:
     found = find_work(db, tenant, WorkKind.SUMMARIZE, key)
     assert found is not None
     return found
+
+
+def in_state(db: Connection, tenant: UUID, state: WorkState) -> Sequence[Row[int, str, str | None]]:
+    """Id, key and last error of a tenant's work in a state, longest due first."""
+    work = select(DueWork.work_id, DueWork.key, DueWork.last_error)
+    return db.execute(
+        work.where(DueWork.tenant_id == tenant, DueWork.state == state).order_by(DueWork.due_at)
+    ).all()
 
 
 def facts(db: Connection) -> list[tuple[object, ...]]:

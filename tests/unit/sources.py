@@ -15,8 +15,9 @@ TOP_LEVEL = (*PACKAGES, "migrations", "benchmarks", "tests")
 
 
 def python_files(*folders: str) -> list[Path]:
-    """The modules of some folders, their packages' too."""
-    return sorted(file for folder in folders for file in (ROOT / folder).rglob("*.py"))
+    """The modules of some folders, their packages' too; not those of environments made there."""
+    files = (file for folder in folders for file in (ROOT / folder).rglob("*.py"))
+    return sorted(file for file in files if ".venv" not in file.parts)
 
 
 @cache

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from pydantic_settings import BaseSettings
 
 from api.settings import ApiSettings
-from models.address import check_address
+from models.address import check_address, with_password
 from models.database_settings import DatabaseSettings
 from workers.settings import WorkerSettings
 
@@ -28,6 +28,21 @@ from workers.settings import WorkerSettings
 )
 def test_an_address_is_taken_as_it_is(address: str) -> None:
     assert check_address(address) == address
+
+
+@pytest.mark.parametrize(
+    ("address", "logged_in"),
+    [
+        ("postgresql://me@host:5/db?x=a@b", "postgresql://me:a%2F%40b@host:5/db?x=a@b"),
+        ("postgresql://host/db", "postgresql://:a%2F%40b@host/db"),
+        ("postgresql://me:own@host/db", "postgresql://me:own@host/db"),
+        ("redis://one:1/0;redis://two:1/0", "redis://:a%2F%40b@one:1/0;redis://:a%2F%40b@two:1/0"),
+        ("", ""),
+    ],
+)
+def test_a_password_apart_is_written_into_an_address_without_one(address: str, logged_in: str) -> None:
+    assert with_password(address, "a/@b") == logged_in
+    assert with_password(address, "") == address
 
 
 WRONG = (

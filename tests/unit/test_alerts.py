@@ -1,20 +1,24 @@
 """Each alert rule speaks up on its condition, and no other does; on a quiet or a new installation none."""
 
+import json
 import math
-from collections.abc import Callable, Mapping
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from api.http.request_times import RequestTimes
-from api.metrics.families import Reading, Watched
+from api.metrics.families import SnapshotReading, Watched
 from models.providers.circuit_breaker import Gate, GateState
 from models.retention.tenant_policy import LastRun
+from models.snapshot import MOST_WORK, RoleCount, Snapshot, Spend, Total, WaitCount, WorkCount
 from models.telemetry.counters import Counted
-from models.telemetry.snapshot import MOST_WORK, RoleCount, Snapshot, Spend, Total, WaitCount, WorkCount
 from tests.data import ROOT
 from tests.promql import Samples, compile_query
 
@@ -36,12 +40,12 @@ WELL = Snapshot(
 )
 CHEAP = Spend(Decimal(1), 1_000, {"usd": 0.1, "tokens": 0.1})
 
-Scene = Callable[[int, RequestTimes], Reading | None]
+Scene = Callable[[int, RequestTimes], SnapshotReading | None]
 """What a scrape in a minute reads, after what requests did meanwhile; None where nothing is scraped."""
 
 
-def seen(snapshot: Snapshot | None = WELL, spend: Spend = CHEAP) -> Reading:
-    return Reading(snapshot, spend, 0.0, 0.0)
+def seen(snapshot: Snapshot | None = WELL, spend: Spend = CHEAP) -> SnapshotReading:
+    return SnapshotReading(snapshot, spend, 0.0, 0.0)
 
 
 def always(**changes: Any) -> Scene:
@@ -52,7 +56,7 @@ def always(**changes: Any) -> Scene:
 def counting(*growing: tuple[Counted, tuple[str, ...], float]) -> Scene:
     """Counts that grow by so much each minute, and that are not there before the third."""
 
-    def scene(minute: int, _times: RequestTimes) -> Reading:
+    def scene(minute: int, _times: RequestTimes) -> SnapshotReading:
         counts = [Total(name, labels, by * (minute - 2), 0.0) for name, labels, by in growing if minute > 2]
         return seen(replace(WELL, totals=counts))
 
@@ -62,7 +66,7 @@ def counting(*growing: tuple[Counted, tuple[str, ...], float]) -> Scene:
 def once(name: Counted, *labels: str) -> Scene:
     """A count that appears with what is counted for the first time, and never grows again."""
 
-    def scene(minute: int, _times: RequestTimes) -> Reading:
+    def scene(minute: int, _times: RequestTimes) -> SnapshotReading:
         return seen(replace(WELL, totals=[Total(name, labels, 1.0, 0.0)] if minute > 2 else []))
 
     return scene
@@ -71,7 +75,7 @@ def once(name: Counted, *labels: str) -> Scene:
 def requests(route: str, status: str, seconds: float) -> Scene:
     """Ten requests a minute."""
 
-    def scene(_minute: int, times: RequestTimes) -> Reading:
+    def scene(_minute: int, times: RequestTimes) -> SnapshotReading:
         for _ in range(10):
             times.seconds.labels("POST", route, status).observe(seconds)
         return seen()
@@ -79,30 +83,40 @@ def requests(route: str, status: str, seconds: float) -> Scene:
     return scene
 
 
-def away(_minute: int, times: RequestTimes) -> Reading:
+def away(_minute: int, times: RequestTimes) -> SnapshotReading:
     """The database is away; it is asked for nothing, and readiness says so."""
     times.seconds.labels("GET", "/healthz", "2xx").observe(0.01)
     return seen(None)
 
 
-def newborn(minute: int, _times: RequestTimes) -> Reading:
+def newborn(minute: int, _times: RequestTimes) -> SnapshotReading:
     """An installation in its first minutes: the API is there first, then the others, and nobody calls."""
     if minute < 2:
         return seen(replace(WELL, work=[], roles=[], totals=[], retention=None), Spend(Decimal(0), 0, {}))
     return seen(replace(WELL, totals=[], retention=LastRun(60.0 * minute, None, 3_600.0)))
 
 
+Scrape = list[tuple[str, Mapping[str, str], float]]
+
+
+def scrapes(scene: Scene, minutes: int) -> Iterator[Scrape]:
+    """What each minute of a scene scrapes: names, labels and values."""
+    times = RequestTimes()
+    for minute in range(minutes):
+        reading = scene(minute, times)
+        families = [] if reading is None else [*times.registry.collect(), *Watched(reading).collect()]
+        yield [(one.name, one.labels, one.value) for family in families for one in family.samples]
+
+
 def fire(scene: Scene, minutes: int) -> set[str]:
     """The rules that fire at any time while a scene lasts."""
-    samples, times = Samples(), RequestTimes()
+    samples = Samples()
     queries = {rule["alert"]: compile_query(rule["expr"], samples) for rule in RULES}
     holds_for: dict[str, int] = dict.fromkeys(queries, 0)
     fired: set[str] = set()
-    for minute in range(minutes):
+    for minute, scraped in enumerate(scrapes(scene, minutes)):
         at = 1_000_000 + minute * STEP_S
-        reading = scene(minute, times)
-        families = [] if reading is None else [*times.registry.collect(), *Watched(reading).collect()]
-        samples.add(at, ((one.name, one.labels, one.value) for family in families for one in family.samples))
+        samples.add(at, scraped)
         for rule in RULES:
             name = rule["alert"]
             found = queries[name](at)
@@ -147,6 +161,7 @@ CONDITIONS: Mapping[str, tuple[Scene, int]] = {
     "RetentionMissed": (always(retention=LastRun(14_401.0, None, 3_600.0)), 15),
     "SummariesRejected": (counting(SUMMARIES, REJECTED), 40),
     "PreflightUnsure": (counting((Counted.PREFLIGHT, ("unsure",), 9.0)), 60),
+    "LearningInVain": (once(Counted.PRIOR_SETS, "ranking", "in vain"), 10),
     "SpendNearCap": (lambda _minute, _times: seen(spend=replace(CHEAP, fullest={"usd": 0.81})), 10),
     "CallsDenied": (once(Counted.DENIED, "tenant", "usd"), 10),
     "PriceUnknown": (once(Counted.UNPRICED, "summarize", "openai/new"), 15),
@@ -164,6 +179,52 @@ def test_an_alert_fires_on_its_condition_and_no_other_does(name: str) -> None:
 
 def test_every_alert_has_a_condition_here() -> None:
     assert {rule["alert"] for rule in RULES} == {f"Afterturn{name}" for name in CONDITIONS}
+
+
+def promtool(*words: str) -> None:
+    """Run Prometheus' own tool; a test without the tool is skipped."""
+    program = shutil.which("promtool")
+    if program is None:
+        pytest.skip("promtool is not installed; Debian's package `prometheus` has it")
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def series(scraped: Sequence[Scrape]) -> list[dict[str, str]]:
+    """Scrapes as promtool reads them: each series with a value a minute, or a gap."""
+    values: dict[str, list[str]] = {}
+    for minute, scrape in enumerate(scraped):
+        for name, labels, value in scrape:
+            told = ",".join(f"{label}={json.dumps(text)}" for label, text in sorted(labels.items()))
+            one = values.setdefault(f"{name}{{{told}}}", ["_"] * len(scraped))
+            one[minute] = repr(value)
+    return [{"series": name, "values": " ".join(told)} for name, told in values.items()]
+
+
+def test_prometheus_takes_the_rules() -> None:
+    promtool("check", "rules", str(ROOT / "docs/operations/alerts.yml"))
+
+
+def test_prometheus_fires_the_same_alerts(tmp_path: Path) -> None:
+    cases = [
+        {
+            "name": name,
+            "interval": "1m",
+            "input_series": series(list(scrapes(scene, minutes))),
+            "promql_expr_test": [
+                {
+                    "expr": 'group by (alertname) (last_over_time(ALERTS{alertstate="firing"}[1d]))',
+                    "eval_time": f"{minutes - 1}m",
+                    "exp_samples": [{"labels": f'{{alertname="Afterturn{name}"}}', "value": 1}],
+                }
+            ],
+        }
+        for name, (scene, minutes) in CONDITIONS.items()
+    ]
+    rules = str(ROOT / "docs/operations/alerts.yml")
+    file = tmp_path / "cases.json"  # JSON is YAML too
+    file.write_text(json.dumps({"rule_files": [rules], "evaluation_interval": "1m", "tests": cases}))
+    promtool("test", "rules", str(file))
 
 
 QUIET: Mapping[str, Scene] = {

@@ -16,7 +16,7 @@ from tests.unit.sources import (
     written_files,
 )
 
-CODE = python_files(*PACKAGES, "migrations", "benchmarks")
+CODE = python_files(*PACKAGES, "migrations", "benchmarks", "clients")
 CORE = python_files("context")
 
 MOST_LINES_OF_A_MODULE = 400

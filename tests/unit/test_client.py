@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afterturn.client import RETRY_DELAYS_S, ApiError, Client, Recorded, UnreachableError
+from afterturn.client import RETRY_DELAYS_S, ApiError, Client, RecordedTurn, UnreachableError
 
 EVENT = {"turn_id": "t-1", "messages": [{"role": "user", "content": "hi"}]}
 RECEIPT = {
@@ -90,7 +90,7 @@ def test_a_batch_tells_good_lines_from_bad_ones() -> None:
     results = [{**RECEIPT, "notes": ["no user message"], "line": 1}, {"error": REFUSAL, "line": 2}]
     wire = Wire(httpx.Response(200, json={"results": results}))
     good, bad = wire.client.record_turns([("a", EVENT), ("b", EVENT)])
-    assert isinstance(good, Recorded)
+    assert isinstance(good, RecordedTurn)
     assert good.notes == ("no user message",)
     assert isinstance(bad, ApiError)
     assert bad.status == 409

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afterturn.conversations.events import Conversation, Entry, Transcript, to_conversation
+from afterturn.conversations.events import Conversation, EventLine, Transcript, to_conversation
 from afterturn.conversations.formats import parse_transcripts, read_conversations
 from context.conversation.tool_pairs import pairs_intact
 from context.errors import InvalidInputError
@@ -148,7 +148,7 @@ def test_events_hold_every_message_once_and_never_split_a_pair(kinds: list[str],
         messages += (
             [called(*calls), *map(result, calls)] if calls else [QUESTION if kind == "user" else ANSWER]
         )
-    transcript = Transcript(tuple(Entry(message) for message in messages))
+    transcript = Transcript(tuple(EventLine(message) for message in messages))
     conversation = to_conversation(transcript, max_messages=limit)
     assert whole(conversation) == messages
     assert all(len(event.messages) <= limit for event in conversation.events)

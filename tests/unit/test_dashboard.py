@@ -6,11 +6,10 @@ from decimal import Decimal
 import pytest
 
 from api.http.request_times import RequestTimes
-from api.metrics.families import Reading, Watched
+from api.metrics.families import SnapshotReading, Watched
 from models.providers.circuit_breaker import Gate, GateState
 from models.retention.tenant_policy import LastRun
-from models.telemetry.counters import LABELS, Counted
-from models.telemetry.snapshot import (
+from models.snapshot import (
     CapCount,
     RoleCount,
     SetCount,
@@ -20,6 +19,7 @@ from models.telemetry.snapshot import (
     WaitCount,
     WorkCount,
 )
+from models.telemetry.counters import Counted
 from tests.data import ROOT
 from tests.promql import Samples, compile_query
 
@@ -44,7 +44,7 @@ JOB = {"job": "afterturn"}
 def busy(minute: int) -> Snapshot:
     """An installation in which everything happens all the time."""
     states = ("due", "later", "put-off", "running", "lost", "dead")
-    labels = {name: SAID.get(name, [("x",) * len(LABELS[name])]) for name in Counted}
+    labels = {name: SAID.get(name, [("x",) * len(name.labels)]) for name in Counted}
     return Snapshot(
         work=[WorkCount("summarize", state, 3, 60.0) for state in states],
         is_cut=True,
@@ -67,7 +67,7 @@ def scraped() -> Samples:
         times.seconds.labels("POST", "/v1/sessions/{session_id}/context", "2xx").observe(0.01)
         families = [
             *times.registry.collect(),
-            *Watched(Reading(busy(minute), spend, 0.1, 0.1)).collect(),
+            *Watched(SnapshotReading(busy(minute), spend, 0.1, 0.1)).collect(),
         ]
         told = ((one.name, one.labels, one.value) for family in families for one in family.samples)
         samples.add(

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from afterturn.client import Window
-from afterturn.demo_report import Shown, print_request, print_table
+from afterturn.client import WindowAnswer
+from afterturn.demo_report import DemoRequest, print_request, print_table
 from afterturn.progress import progress
 
 CALL = {"role": "assistant", "tool_calls": [{"id": "c-1", "type": "function", "function": {}}]}
@@ -20,7 +20,7 @@ SUMMARY = {
 }
 
 
-def shown(*, messages: tuple[Any, ...] = (CALL, RESULT), **claims: Any) -> Shown:
+def shown(*, messages: tuple[Any, ...] = (CALL, RESULT), **claims: Any) -> DemoRequest:
     certificate = {
         "fits": True,
         "input_tokens": 2_000,
@@ -36,10 +36,10 @@ def shown(*, messages: tuple[Any, ...] = (CALL, RESULT), **claims: Any) -> Shown
     }
     used = {"breakdown": {"summary": 300, "history": 1_600, "new": 100}, "tokens": {"raw_history": 9_900}}
     answer = {"messages": list(messages), "certificate": certificate, "utilization": used}
-    return Shown(7, "Mira", "And now?", Window(answer, 2.5), SUMMARY, 8_300, (9.0, 2.5, 3.0))
+    return DemoRequest(7, "Mira", "And now?", WindowAnswer(answer, 2.5), SUMMARY, 8_300, (9.0, 2.5, 3.0))
 
 
-def printed(request: Shown) -> str:
+def printed(request: DemoRequest) -> str:
     console = Console(file=io.StringIO(), width=100)
     print_request(console, request)
     print_table(console, [request])

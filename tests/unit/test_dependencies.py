@@ -17,7 +17,10 @@ from tests.unit.sources import TOP_LEVEL
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DIRECT = [
-    Requirement(line) for line in (*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"])
+    Requirement(line)
+    for lines in (PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"].values())
+    for line in lines
+    if isinstance(line, str)
 ]
 LOCK = (ROOT / "requirements.lock").read_text()
 ENTRY = re.compile(

@@ -2,7 +2,9 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,12 +14,15 @@ from benchmarks.economy.background import Background, Spent
 from benchmarks.economy.beside import fitting, run_peers
 from benchmarks.economy.lockstep import Live, Outcome, _moment
 from benchmarks.economy.model import notes_for_others, plan_of, quoted
+from benchmarks.economy.rules import OpenHands, Picoclaw, size_of
 from benchmarks.economy.shown import peer_rows, row_of, total
 from benchmarks.economy.talks import course, documents, helped, told
+from benchmarks.economy.trace import Trace
 from context.artifact_plans.by_rule import ArtifactQuery
 from context.artifact_plans.prompt import PlanInput, plan_response_format
 from context.tokens.message import count_message
-from context.types import JsonObject
+from context.types import JsonObject, Wire
+from context.wire import check_pairs
 from tests.unit.artifact_plans.artifacts import sized
 from tests.unit.test_served import MEETING, SCENARIO, called, user, write
 
@@ -51,6 +56,17 @@ def test_a_till_leaves_the_new_message_out_of_what_a_cache_could_have() -> None:
     assert (bill.requests, bill.known) == (2, 0)
     assert bill.new == count_message(user(LONG)) + count_message(user("and?"))
     assert 0.9 < bill.cached_share <= 1.0
+
+
+def test_a_trace_names_the_first_part_that_changed_and_what_is_read_anew_behind_it() -> None:
+    trace = Trace()
+    notes = user("<conversation_summary>\n1")
+    trace.note([notes, user(LONG)], read_anew=2_000, new=2_000)
+    trace.note([notes, user(LONG), user("and?")], read_anew=120, new=10)
+    assert not trace.lost, "what only grows loses nothing"
+    trace.note([user("<conversation_summary>\n2"), user("and?")], read_anew=1_010, new=10)
+    trace.note([user("<conversation_summary>\n2")], read_anew=900, new=0)
+    assert trace.lost == {"conversation_summary -> conversation_summary": 1_000, "user -> end": 900}
 
 
 def test_money_falls_with_the_price_of_what_is_cached() -> None:
@@ -178,7 +194,7 @@ import json, sys
 asked = json.load(sys.stdin)
 for place, turns in enumerate(asked["courses"]):
     for turn, messages in enumerate(turns):
-        print(json.dumps({"peer": "p", "course": place, "turn": turn, "messages": messages[:1]}))
+        print(json.dumps({"peer": "p", "course": place, "turn": turn, "place": 1, "messages": messages[:1]}))
     spent = {"calls": 1, "input_tokens": 10, "output_tokens": 5}
     print(json.dumps({"peer": "p", "course": place, "spent": spent}))
 """
@@ -189,9 +205,64 @@ def test_others_are_billed_and_graded_as_we_are(tmp_path: Path, monkeypatch: pyt
     stub.write_text(STUB)
     monkeypatch.setattr("benchmarks.economy.beside.SCRIPT", stub)
     one = course("a", "y", [({"messages": [user(f"note {n}")]}, None) for n in range(3)])
-    [peer] = run_peers(Path(sys.executable), [one, one], 8_000, "http://127.0.0.1:9")
+    peer, *rules = run_peers(Path(sys.executable), [one, one], 8_000, "http://127.0.0.1:9")
+    assert [(rule.name, rule.bill.requests, rule.spent.calls) for rule in rules] == [
+        *(("OpenHands' rule", 6, 0), ("picoclaw's rule", 6, 0))
+    ]
     assert (peer.name, peer.data, peer.bill.requests, peer.over) == ("p", "a", 6, 0)
     assert (peer.spent.calls, peer.spent.tokens) == (2, 30)
     rows = peer_rows([peer], [made("a")])
     assert [row["data"] for row in rows] == ["a", "all"]
     assert rows[0]["net_tokens"] == 2_000 - peer.bill.tokens - 30
+
+
+def said(number: int) -> list[dict[str, Any]]:
+    """A turn with a call, its result and an answer."""
+    call = {"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    return [
+        user(f"question {number}"),
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": f"result {number}"},
+        {"role": "assistant", "content": f"answer {number}"},
+    ]
+
+
+def test_openhands_rule_forgets_the_middle_and_splits_no_pair() -> None:
+    written: list[int] = []
+
+    def note(messages: Sequence[dict[str, Any]]) -> str:
+        written.append(len(messages))
+        return "notes"
+
+    rule = OpenHands(note, 1_000_000)
+    sent: list[dict[str, Any]] = []
+    for number in range(80):
+        turn = said(number)
+        sent = rule.send(turn[:1])
+        rule.finish(turn[1:])
+        assert len(sent) <= 241
+        assert check_pairs(sent, Wire.OPENAI) == []
+    assert len(written) == 1
+    assert sent[0] == user("question 0")
+    assert user("notes") in sent
+    small = OpenHands(note, size_of(said(0)) * 3)
+    for number in range(20):
+        assert size_of(small.send(said(number)[:1])) <= size_of(said(0)) * 3
+        small.finish(said(number)[1:])
+
+
+def test_picoclaws_rule_keeps_the_last_messages_and_reads_no_results() -> None:
+    read: list[dict[str, Any]] = []
+
+    def note(messages: Sequence[dict[str, Any]]) -> str:
+        read.extend(messages)
+        return "notes"
+
+    rule = Picoclaw(note, 1_000_000)
+    for number in range(6):
+        sent = rule.send(said(number)[:1])
+        rule.finish(said(number)[1:])
+    sent = rule.send([user("and now?")])
+    assert sent[0] == {"role": "system", "content": "notes"}
+    assert sent[1:] == [*said(5), user("and now?")]
+    assert not any(one["role"] == "tool" for one in read)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from api.inspector.routes import ASSETS, FOLDER, PAGE
 
@@ -62,17 +64,18 @@ def test_the_key_is_in_no_address_and_in_no_form_that_could_be_sent() -> None:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_no_name_of_the_api_is_read_but_through_the_list(name: str) -> None:
-    code = re.sub(r"export const API = \{.*?\n\};", "", TEXTS[name], flags=re.DOTALL)
-    assert re.findall(r"\.[a-z]+_\w+", code) == []
+    assert name == "names.js" or re.findall(r"\.[a-z]+_\w+", TEXTS[name]) == []
 
 
-def test_every_element_that_the_script_looks_for_is_in_the_page() -> None:
+def test_every_element_that_the_scripts_look_for_is_in_the_page() -> None:
     ids = set(re.findall(r'\sid="([^"]+)"', TEXTS[PAGE]))
-    script = TEXTS["inspector.js"]
-    used = set(re.findall(r'\b(?:at|value)\("([^"]+)"\)', script))
-    sections = re.findall(r"const SECTIONS = (.+);", script)
-    used |= {f"at-{name}" for name in json.loads(sections[0])}
-    assert len(used) > 10
+    used: set[str] = set()
+    for name in SCRIPTS:
+        used |= set(re.findall(r'\b(?:at|value|getElementById)\("([^"]+)"\)', TEXTS[name]))
+        used |= {f"at-{part}" for part in re.findall(r'page\.(?:fill|put)\("(\w+)"', TEXTS[name])}
+    views = re.findall(r"const VIEWS = \[(.+?)\];", TEXTS["place.js"])
+    used |= {f"view-{name}" for name in json.loads(f"[{views[0]}]")}
+    assert len(used) > 30
     assert used <= ids
 
 
@@ -154,6 +157,35 @@ def test_each_message_is_given_the_part_that_it_is_of(scripts: Path) -> None:
     found = run(scripts, "picture.js", "origins", roles, BLOCKS, 1)
     assert [one["source"] for one in found] == ["system_prompt", "summary", *["history"] * 6, "recall", "new"]
     assert [one["origin"] for one in found[2:8]] == [f"message {seq}" for seq in range(15, 21)]
+
+
+MERGED = "2,357 tokens of version 2 and 665 tokens of messages 181\u2013200 became 1,611"
+VERSIONS: list[dict[str, Any]] = [
+    {"version": 3, "base": 2, "from": 1, "to": 200, "adds": [181, 200], "covered": 665, "tokens": 1_611},
+    {"version": 2, "base": 1, "from": 1, "to": 180, "adds": [101, 180], "covered": 5_000, "tokens": 2_357},
+    {"version": 1, "base": None, "from": 1, "to": 100, "adds": [1, 100], "covered": 7_814, "tokens": 900},
+]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("version", "kept", "text"),
+    [
+        (1, 3, "7,814 tokens of messages 1\u2013100 became 900"),
+        (
+            3,
+            3,
+            f"{MERGED}; all messages 1\u2013200 have 13,479",
+        ),
+        (3, 2, MERGED),
+        (3, 1, "version 2, which is deleted, and 665 tokens of messages 181\u2013200 became 1,611"),
+    ],
+)
+def test_a_summary_names_its_base_beside_the_messages_that_it_adds(
+    scripts: Path, version: int, kept: int, text: str
+) -> None:
+    one = next(found for found in VERSIONS if found["version"] == version)
+    assert run(scripts, "picture.js", "growth", one, VERSIONS[:kept]) == text
 
 
 @needs_node
@@ -260,7 +292,119 @@ def test_what_is_shown_of_an_artifact_is_said_in_words(
     assert run(scripts, "picture.js", "reading", shown) == words
 
 
-def test_the_page_only_looks() -> None:
-    sent = re.search(r"return write\(\{(.*?)\}\);", TEXTS["inspector.js"], re.DOTALL)
+def test_the_page_only_looks_unless_a_person_agrees() -> None:
+    """A window is asked for as a look; every other call that is not a reading is made by `page.change`."""
+    sent = re.search(r"return page\.write\(\{(.*?)\}\);", TEXTS["session.js"], re.DOTALL)
     assert sent is not None
     assert re.search(r"^\s*look: true$", sent[1], re.MULTILINE)
+    calls = json.loads(re.findall(r"export const API = (\{.*\});", TEXTS["names.js"], re.DOTALL)[0])["calls"]
+    asked = {call for name in SCRIPTS for call in re.findall(r'\bask\("(\w+)"', TEXTS[name])}
+    changed = {call for name in SCRIPTS for call in re.findall(r'call: \["(\w+)"', TEXTS[name])}
+    assert asked | changed == calls.keys()
+    assert {call for call in asked if calls[call][0] != "GET"} == {"context", "rank"}
+    assert "if (await agreed(" in TEXTS["inspector.js"].partition("async change(")[2][:90]
+
+
+PLACES: list[tuple[str, dict[str, Any]]] = [
+    ("#/sessions", {"view": "sessions", "id": "", "how": {}}),
+    ("#/session/a%20b", {"view": "session", "id": "a b", "how": {}}),
+    ("#/session/x%3Fy%23z%2F1?message=12&versions=2-3", {
+        "view": "session", "id": "x?y#z/1", "how": {"message": "12", "versions": "2-3"},
+    }),
+    ("#/sessions?prefix=walk-&user=a%26b", {
+        "view": "sessions", "id": "", "how": {"prefix": "walk-", "user": "a&b"},
+    }),
+]  # fmt: skip
+
+
+@needs_node
+@pytest.mark.parametrize(("address", "place"), PLACES)
+def test_an_address_names_a_place_and_a_place_its_address(
+    scripts: Path, address: str, place: dict[str, Any]
+) -> None:
+    assert run(scripts, "place.js", "placeOf", address) == place
+    assert run(scripts, "place.js", "addressOf", place) == address
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("address", "view", "named"),
+    [
+        *(("", "sessions", ""), ("#/nowhere/x", "sessions", ""), ("#walk-long", "session", "walk-long")),
+        *(("#%E0%A4%A", "session", ""), ("#/session/%E0%A4%A", "session", "")),
+    ],
+)
+def test_any_address_leads_somewhere(scripts: Path, address: str, view: str, named: str) -> None:
+    place = run(scripts, "place.js", "placeOf", address)
+    assert (place["view"], place["id"]) == (view, named)
+
+
+@needs_node
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    before=st.lists(st.sampled_from("abcde"), max_size=12),
+    after=st.lists(st.sampled_from("abcde"), max_size=12),
+)
+def test_a_comparison_holds_both_texts_whole(scripts: Path, before: list[str], after: list[str]) -> None:
+    rows = run(scripts, "diff.js", "diffLines", "\n".join(before), "\n".join(after))
+    assert [row["left"] for row in rows if row["left"] is not None] == (before or [""])
+    assert [row["right"] for row in rows if row["right"] is not None] == (after or [""])
+    assert all(row["same"] == (row["left"] == row["right"]) for row in rows)
+
+
+@needs_node
+def test_lines_that_stay_stand_beside_themselves(scripts: Path) -> None:
+    rows = run(scripts, "diff.js", "diffLines", "a\nb\nc\nd", "a\nx\ny\nc\nd")
+    assert [(row["left"], row["right"]) for row in rows] == [
+        *(("a", "a"), ("b", "x"), (None, "y"), ("c", "c"), ("d", "d")),
+    ]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("text", "seqs"),
+    [
+        *(("Hall 4 [12].", [12]), ("[3, 7\u20139] and [ 5 ]", [3, 7, 9, 5]), ("[12 · anna]", [12])),
+        *(("list[0x1], [a], [] and 12", []), ("", [])),
+    ],
+)
+def test_a_citation_leads_to_each_message_that_it_names(scripts: Path, text: str, seqs: list[int]) -> None:
+    found = run(scripts, "picture.js", "cited", text)
+    assert [part["seq"] for part in found if part["seq"] is not None] == seqs
+    assert "".join(part["said"] for part in found) == text
+
+
+@needs_node
+def test_a_day_without_a_call_is_a_day_of_nothing(scripts: Path) -> None:
+    rows = [
+        {"day": "2026-02-28", "input": 10, "output": 5, "price": 0.5},
+        {"day": "2026-02-28", "input": 1, "output": 1, "price": None},
+        {"day": "2026-03-02", "input": 2, "output": 0, "price": 0.25},
+    ]
+    assert run(scripts, "picture.js", "byDay", rows, "2026-02-27", "2026-03-02") == [
+        {"day": "2026-02-27", "tokens": 0, "price": 0},
+        {"day": "2026-02-28", "tokens": 17, "price": 0.5},
+        {"day": "2026-03-01", "tokens": 0, "price": 0},
+        {"day": "2026-03-02", "tokens": 2, "price": 0.25},
+    ]
+
+
+@needs_node
+def test_a_ranking_shows_the_place_that_words_alone_would_give(scripts: Path) -> None:
+    entries = [{"id": name, "words": words} for name, words in (("b", 1.0), ("a", 3.0), ("c", 1.0))]
+    found = run(scripts, "picture.js", "moves", entries)
+    assert [(one["id"], one["place"], one["byWords"]) for one in found] == [
+        ("b", 1, 2),
+        ("a", 2, 1),
+        ("c", 3, 3),
+    ]
+
+
+@needs_node
+def test_ids_and_queries_are_written_into_an_address_whatever_they_hold(scripts: Path) -> None:
+    given = ["a/b?c#d", 3]
+    assert (
+        run(scripts, "answers.js", "pathOf", "eraseMessage", given) == "v1/sessions/a%2Fb%3Fc%23d/messages/3"
+    )
+    query = {"prefix": "a&b=c", "user": "", "cursor": None}
+    assert run(scripts, "answers.js", "pathOf", "sessions", [], query) == "v1/sessions?prefix=a%26b%3Dc"

@@ -11,12 +11,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from api.app import make_app
 from api.http.request_times import RequestTimes
-from api.metrics.families import Reading, Watched
+from api.metrics.families import SnapshotReading, Watched
 from api.metrics.routes import expose
 from models.providers.circuit_breaker import Gate, GateState
 from models.retention.tenant_policy import LastRun
-from models.telemetry.counters import LABELS, Counted
-from models.telemetry.snapshot import (
+from models.snapshot import (
     CapCount,
     RoleCount,
     SetCount,
@@ -26,6 +25,7 @@ from models.telemetry.snapshot import (
     WaitCount,
     WorkCount,
 )
+from models.telemetry.counters import Counted
 from tests.data import ROOT
 
 OPERATIONS = ROOT / "docs/operations"
@@ -64,7 +64,7 @@ def known_metrics() -> dict[str, set[str]]:
         ],
         gates=[gate],
         sets=[SetCount("ranking", "active", 1)],
-        totals=[Total(name, ("x",) * len(LABELS[name]), 1.0, 0.0) for name in Counted],
+        totals=[Total(name, ("x",) * len(name.labels), 1.0, 0.0) for name in Counted],
         retention=LastRun(1.0, "", 3_600.0),
         over_caps=[CapCount("tenant", "usd", 1)],
         waiting=[WaitCount("model", 1.0)],
@@ -72,7 +72,7 @@ def known_metrics() -> dict[str, set[str]]:
     times = RequestTimes()
     times.seconds.labels("GET", "/healthz", "2xx").observe(0.1)
     spend = Spend(Decimal(1), 1, {"usd": 0.5})
-    page = expose(times.registry, Watched(Reading(snapshot, spend, 0.0, 0.0)))
+    page = expose(times.registry, Watched(SnapshotReading(snapshot, spend, 0.0, 0.0)))
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(page.decode()):
         for sample in family.samples:
@@ -113,13 +113,14 @@ def test_an_expression_is_well_formed_and_keeps_to_what_its_metrics_have(express
 
 CHOSEN = re.compile(r'(\w+)(?:=~|!=|!~|=)"([^"]*)"')
 SAID_IN = {
-    ("afterturn_work", "state"): "models/telemetry/snapshot.py",
+    ("afterturn_work", "state"): "models/snapshot.py",
     ("afterturn_work_oldest_wait_seconds", "waits_for"): "models/due_work/waiting.py",
     ("afterturn_work_finished_total", "outcome"): "workers/telemetry.py",
     ("afterturn_role_alive", "role"): "afterturn/status_view.py",
     ("afterturn_context_tokens_total", "part"): "api/context/routes.py",
     ("afterturn_summaries_total", "outcome"): "workers/jobs/summarize.py",
     ("afterturn_preflight_total", "outcome"): "api/preflight/decide.py",
+    ("afterturn_prior_sets_judged_total", "state"): "models/learning/prior_set.py",
     ("afterturn_model_breaker", "state"): "models/providers/circuit_breaker.py",
 }
 """Where the code says the values of a label that expressions choose by."""
@@ -257,6 +258,6 @@ def test_every_container_of_the_api_is_scraped_by_itself() -> None:
 
 
 def test_without_a_database_a_page_says_only_that() -> None:
-    away = Watched(Reading(None, None, 0.0, 0.0))
+    away = Watched(SnapshotReading(None, None, 0.0, 0.0))
     assert [metric.name for metric in away.collect()] == ["afterturn_database_up"]
     assert b"afterturn_database_up 0.0" in expose(RequestTimes().registry, away)

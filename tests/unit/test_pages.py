@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from afterturn.__main__ import app
+from afterturn.__main__ import COMMANDS as SHORT_HELP
+from afterturn.__main__ import load
 from tests.data import ROOT
 
 PARTS = ("how-to", "operations", "reference", "security")
 PAGES = sorted(
-    [ROOT / "README.md", ROOT / "docs/scaling.md", ROOT / "docs/operations/alerts.yml"]
-    + [page for part in PARTS for page in ROOT.glob(f"docs/{part}/*.md")]
+    [ROOT / "README.md", *ROOT.glob("docs/*.md"), ROOT / "docs/operations/alerts.yml"]
+    + [page for part in PARTS for page in ROOT.glob(f"docs/{part}/**/*.md")]
 )
 CODE = re.compile(r"```\w*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
 OURS = re.compile(r"(?:^|python -m )afterturn ([a-z]+)(?: ([a-z]+)\b(?![=/]))?([^#\n]*)", re.MULTILINE)
@@ -49,10 +49,16 @@ def test_a_variable_of_a_command_was_set_above_it(page: Path) -> None:
 
 def command(*path: str) -> Any:
     """The command of ours with this name; None where there is none."""
-    found: Any = typer.main.get_command(app)
-    for name in path:
+    found: Any = load(path[0]) if path and path[0] in SHORT_HELP else None
+    for name in path[1:]:
         found = found.get_command(None, name) if hasattr(found, "get_command") else None
     return found
+
+
+@pytest.mark.parametrize("name", SHORT_HELP)
+def test_the_short_help_of_a_command_is_the_first_sentence_of_its_own(name: str) -> None:
+    own = " ".join(str(load(name).help).partition("\n\n")[0].split())
+    assert own == SHORT_HELP[name]
 
 
 COMMANDS = sorted(

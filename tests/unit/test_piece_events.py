@@ -7,9 +7,9 @@ import pytest
 from celery.events.state import State
 
 from tests.waiting import wait_until
-from workers.events import MOST_UNTOLD, Piece, PieceEvents
+from workers.events import MOST_UNTOLD, PieceEvents, WorkPiece
 
-PIECE = Piece("lease-1", "summaries.summarize", 7)
+PIECE = WorkPiece("lease-1", "summaries.summarize", 7)
 
 
 class Wire:

@@ -1,110 +1,103 @@
-"""Calls of one tenant that are worked on at once, by counts and in order."""
+"""Places of a process: how many pieces are done at once, and what wakes and ends a place."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from uuid import UUID
+import threading
+from collections.abc import Iterator
 
-import anyio
 import pytest
-from anyio import Event, create_task_group, wait_all_tasks_blocked
 
-from api.http.errors import ProblemError
-from api.http.places import TenantPlaces
+from tests.waiting import wait_until
+from workers.places import Places, WakeNext
 
-ONE, OTHER = UUID(int=1), UUID(int=2)
-LONG_S = 300.0
-
-
-class Calls:
-    """Calls that stay until they are let go."""
-
-    def __init__(self, places: TenantPlaces) -> None:
-        self._places = places
-        self.inside: list[str] = []
-        self.refused: list[str] = []
-        self._ends: dict[str, Event] = {}
-
-    async def call(self, name: str, tenant_id: UUID) -> None:
-        self._ends[name] = Event()
-        try:
-            await self._places.enter(tenant_id)
-        except ProblemError:
-            self.refused.append(name)
-            return
-        self.inside.append(name)
-        try:
-            await self._ends[name].wait()
-        finally:
-            self.inside.remove(name)
-            self._places.leave(tenant_id)
-
-    async def end(self, name: str) -> None:
-        self._ends[name].set()
-        await wait_all_tasks_blocked()
+MOST = 3
+WITHIN_S = 60.0
 
 
-@asynccontextmanager
-async def calling(
-    places: TenantPlaces, *wanted: tuple[str, UUID]
-) -> AsyncIterator[tuple[Calls, anyio.abc.TaskGroup]]:
-    calls = Calls(places)
-    async with create_task_group() as tasks:
-        for name, tenant_id in wanted:
-            tasks.start_soon(calls.call, name, tenant_id)
-            await wait_all_tasks_blocked()
-        yield calls, tasks
-        tasks.cancel_scope.cancel()
+class Due:
+    """Work that is due, and pieces that wait until they are let go."""
+
+    def __init__(self, pieces: int) -> None:
+        self.left, self.done, self.busy, self.most = pieces, 0, 0, 0
+        self.lock, self.go = threading.Lock(), threading.Event()
+        self.is_over = False
+
+    def serve(self, wake_next: WakeNext) -> None:
+        while self.take():
+            wake_next()
+            self.go.wait(WITHIN_S)
+            with self.lock:
+                self.busy -= 1
+                self.done += 1
+
+    def take(self) -> bool:
+        with self.lock:
+            if self.left == 0 or self.is_over:
+                return False
+            self.left -= 1
+            self.busy += 1
+            self.most = max(self.most, self.busy)
+            return True
 
 
-def test_a_tenant_that_fills_its_places_leaves_those_of_others_free() -> None:
-    async def run() -> None:
-        places = TenantPlaces(most=2, most_waiting=0, wait_s=LONG_S)
-        wanted = [("a", ONE), ("b", ONE), ("c", ONE), ("d", OTHER), ("e", OTHER)]
-        async with calling(places, *wanted) as (calls, _):
-            assert calls.inside == ["a", "b", "d", "e"]
-            assert calls.refused == ["c"]
-
-    anyio.run(run)
+def places_of(due: Due) -> Places:
+    return Places(MOST, due.serve, is_over=lambda: due.is_over)
 
 
-def test_calls_wait_for_a_place_in_the_order_in_which_they_came() -> None:
-    async def run() -> None:
-        places = TenantPlaces(most=1, most_waiting=2, wait_s=LONG_S)
-        async with calling(places, ("a", ONE), ("b", ONE), ("c", ONE), ("d", ONE)) as (calls, tasks):
-            assert (calls.inside, calls.refused) == (["a"], ["d"])
-            await calls.end("a")
-            assert calls.inside == ["b"]
-            tasks.start_soon(calls.call, "e", ONE)
-            await wait_all_tasks_blocked()
-            await calls.end("b")
-            assert calls.inside == ["c"]
-            await calls.end("c")
-            assert (calls.inside, calls.refused) == (["e"], ["d"])
-
-    anyio.run(run)
+@pytest.fixture
+def due() -> Iterator[Due]:
+    due = Due(10)
+    yield due
+    due.go.set()
 
 
-@pytest.mark.parametrize("most", [1, 3])
-def test_all_places_are_free_again_when_the_calls_are_over(most: int) -> None:
-    async def run() -> None:
-        places = TenantPlaces(most=most, most_waiting=9, wait_s=LONG_S)
-        async with calling(places, *[(f"{number}", ONE) for number in range(9)]):
-            pass
-        assert places._rooms == {}
-
-    anyio.run(run)
+def test_one_bell_wakes_as_many_places_as_there_are_pieces_and_never_more(due: Due) -> None:
+    places = places_of(due)
+    assert places.wake()
+    wait_until(lambda: due.busy == MOST, within_s=WITHIN_S, what="every place is busy")
+    due.go.set()
+    assert places.wait(WITHIN_S)
+    assert (due.done, due.most, places.busy) == (10, MOST, 0)
 
 
-def test_a_call_that_waited_for_too_long_is_refused_and_one_that_was_cut_off_takes_no_place() -> None:
-    async def run() -> None:
-        places = TenantPlaces(most=1, most_waiting=9, wait_s=0.01)
-        async with calling(places, ("a", ONE)) as (calls, _):
-            await calls.call("late", ONE)
-            assert calls.refused == ["late"]
-            with anyio.move_on_after(0.001):
-                await calls.call("cut off", ONE)
-            await calls.end("a")
-            assert places._rooms == {}
-            assert calls.refused == ["late"]
+def test_a_bell_waits_while_every_place_is_busy(due: Due) -> None:
+    places = places_of(due)
+    places.wake()
+    wait_until(lambda: due.busy == MOST, within_s=WITHIN_S, what="every place is busy")
+    heard = threading.Event()
 
-    anyio.run(run)
+    def ring() -> None:
+        places.wake()
+        heard.set()
+
+    threading.Thread(target=ring, daemon=True).start()
+    assert not heard.wait(0.2)
+    due.go.set()
+    assert heard.wait(WITHIN_S)
+    assert places.wait(WITHIN_S)
+
+
+def test_nothing_is_taken_after_the_stop_and_what_runs_ends(due: Due) -> None:
+    places = places_of(due)
+    places.wake()
+    wait_until(lambda: due.busy == MOST, within_s=WITHIN_S, what="every place is busy")
+    due.is_over = True
+    assert not places.wake()
+    assert not places.wait(0.05)
+    due.go.set()
+    assert places.wait(WITHIN_S)
+    assert due.done == MOST
+
+
+def test_a_place_that_fails_is_free_again() -> None:
+    failures = iter([True, False])
+    served = threading.Event()
+
+    def serve(_wake_next: WakeNext) -> None:
+        if next(failures):
+            raise ValueError("a fault in a place")
+        served.set()
+
+    places = Places(1, serve, is_over=lambda: False)
+    assert places.wake()
+    assert places.wake()
+    assert served.wait(WITHIN_S)
+    assert places.wait(WITHIN_S)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from afterturn.conversations.events import Conversation, TurnEvent
 from afterturn.replay import assign_sessions, describe_jobs, pace, parse_speed, session_id_for
-from afterturn.target import NoTargetError, Target, find_target
+from afterturn.target import ApiTarget, NoTargetError, find_target
 
 ONE = Conversation(events=(TurnEvent("turn-00001", ({"role": "user", "content": "hi"},)),), system_messages=1)
 
@@ -70,11 +70,11 @@ def test_what_is_given_wins_over_the_environment_and_that_over_the_stack(
 ) -> None:
     (tmp_path / "stack.json").write_text(json.dumps({"ports": {"api": 4711}}))
     (tmp_path / "api-key").write_text("kept\n")
-    assert find_target(None, None, tmp_path) == Target("http://127.0.0.1:4711", "kept")
+    assert find_target(None, None, tmp_path) == ApiTarget("http://127.0.0.1:4711", "kept")
     monkeypatch.setenv("AFTERTURN_BASE_URL", "http://env/")
     monkeypatch.setenv("AFTERTURN_API_KEY", "env")
-    assert find_target(None, None, tmp_path) == Target("http://env", "env")
-    assert find_target("http://given", "given", tmp_path) == Target("http://given", "given")
+    assert find_target(None, None, tmp_path) == ApiTarget("http://env", "env")
+    assert find_target("http://given", "given", tmp_path) == ApiTarget("http://given", "given")
 
 
 @pytest.mark.parametrize("content", [None, "", "{}", "[]", '{"ports": {}}', "\0"])

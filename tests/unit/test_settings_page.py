@@ -1,5 +1,6 @@
 from afterturn.settings import render_settings
-from afterturn.settings_report import settings_classes, variables
+from afterturn.settings_report import settings_classes
+from models.settings import variables
 from tests.data import ROOT
 
 

@@ -4,14 +4,10 @@ import pytest
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from afterturn.settings_report import (
-    MASK,
-    masked,
-    report,
-    settings_classes,
-    unknown_variables,
-    variables,
-)
+from afterturn.settings_report import report, settings_classes, unknown_variables
+from api.settings import ApiSettings
+from models.database_settings import DatabaseSettings
+from models.settings import MASK, changed_settings, masked, variables
 from tests.data import ROOT
 
 
@@ -58,12 +54,27 @@ def test_secrets_are_masked_and_numbers_are_not(variable: str, value: object, sh
     assert masked(variable, value) == shown
 
 
+def test_settings_that_differ_from_their_defaults_are_shown_without_secrets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AFTERTURN_DATABASE_URL", "postgresql://me:hidden@host/db")
+    monkeypatch.setenv("AFTERTURN_METRICS_TOKEN", "a-hidden-token-for-metrics")
+    monkeypatch.setenv("AFTERTURN_POOL_SIZE", str(DatabaseSettings.model_fields["pool_size"].default))
+    changed = changed_settings()
+    assert changed["AFTERTURN_DATABASE_URL"] == f"postgresql://me:{MASK}@host/db"
+    assert ApiSettings().metrics_token is not None
+    assert changed["AFTERTURN_METRICS_TOKEN"] == MASK
+    assert "AFTERTURN_POOL_SIZE" not in changed
+    assert "hidden" not in str(changed)
+    assert list(changed) == sorted(changed)
+
+
 def test_every_module_with_settings_is_looked_at() -> None:
     written = {
         ".".join(file.relative_to(ROOT).with_suffix("").parts)
         for package in ("api", "llm", "models", "workers")
         for file in (ROOT / package).rglob("*.py")
-        if "(BaseSettings)" in file.read_text()
+        if "(Settings):" in file.read_text()
     }
     assert {kind.__module__ for kind in settings_classes()} == written
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from afterturn.status_view import ROLES, Frame, draw, draw_trouble, judge
+from afterturn.status_view import ROLES, StatusReading, draw, draw_trouble, judge
 from models.due_work.queue import WorkKind
 from models.ledger.caps import Caps, CapsInForce, SaidBy
 from models.providers.circuit_breaker import Gate, GateState
 from models.retention.tenant_policy import LastRun
+from models.snapshot import CapCount, RoleCount, Snapshot, Spend, Total, WorkCount
 from models.telemetry.counters import Counted
-from models.telemetry.snapshot import CapCount, RoleCount, Snapshot, Spend, Total, WorkCount
 
 NOW = datetime(2026, 3, 14, 15, 9, 26, tzinfo=UTC)
 ALIVE = [RoleCount(role, 1, 2.0, {}) for role in ROLES]
@@ -26,11 +26,11 @@ WELL = Snapshot([], is_cut=False, roles=ALIVE, gates=[], sets=[], totals=[])
 OPEN = Gate("m1", GateState.OPEN, 7, "the key is wrong", NOW + timedelta(minutes=12))
 
 
-def frame(snapshot: Snapshot = WELL, **fullest: float) -> Frame:
-    return Frame(snapshot, Spend(Decimal("1.5"), 20_000, fullest), CAPS, NOW, "here:5432/afterturn")
+def frame(snapshot: Snapshot = WELL, **fullest: float) -> StatusReading:
+    return StatusReading(snapshot, Spend(Decimal("1.5"), 20_000, fullest), CAPS, NOW, "here:5432/afterturn")
 
 
-def printed(seen: Frame, width: int = 120) -> str:
+def printed(seen: StatusReading, width: int = 120) -> str:
     console = Console(width=width, file=StringIO(), force_terminal=False)
     with console.capture() as capture:
         console.print(draw(seen, width=width))
@@ -222,7 +222,7 @@ def test_on_a_small_screen_every_panel_keeps_its_heading_and_says_how_much_more_
 
 def test_a_full_panel_says_how_many_more_there_are() -> None:
     drawn = on_screen(frame(BUSIEST, usd=0.5), 80, 24)
-    assert [int(left) for left in re.findall(r"… (\d+) more", drawn)] == [7, 8, 2, 10]
+    assert [int(left) for left in re.findall(r"… (\d+) more", drawn)] == [9, 8, 2, 10]
     assert row(drawn, "shadow")[:2] == ["shadow", "3"]  # what was given up comes before the rest
 
 
@@ -232,7 +232,7 @@ def test_where_all_fits_nothing_is_left_out(height: int) -> None:
     assert on_screen(frame(BUSIEST), 120, 1_000) == printed(frame(BUSIEST))
 
 
-def on_screen(seen: Frame, width: int, height: int) -> str:
+def on_screen(seen: StatusReading, width: int, height: int) -> str:
     """What a terminal of this size shows."""
     console = Console(width=width, height=height, file=StringIO(), force_terminal=False)
     with console.capture() as capture:

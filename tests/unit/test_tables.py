@@ -6,6 +6,8 @@ from collections import Counter
 import pytest
 from rich.table import Table
 
+from afterturn.checks import Finding
+from afterturn.doctor import _print_verdict, make_console
 from afterturn.tables import print_tables
 
 DAY, MODEL = "2026-03-14", "anthropic/claude-haiku-4-5-20251001"
@@ -25,6 +27,23 @@ def test_in_a_pipe_a_row_stays_a_line(
     [line] = [line for line in capsys.readouterr().out.splitlines() if DAY in line]
     assert MODEL in line
     assert "0.1234 + 3 unknown" in line
+
+
+def test_a_name_from_a_client_is_shown_letter_by_letter(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("model", title="[b]x[/b]")
+    for name in ("m[/b]", "[red]s", ":smile:", "a\x1b[2J\x07\u202eb", "one\ntwo", "שלום 👩\u200d🚀"):
+        table.add_row(name)
+    print_tables(table)
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == "[b]x[/b]"
+    assert lines[3:] == ["m[/b]", "[red]s", ":smile:", "a [2J  b", "one", "two", "שלום 👩\u200d🚀"]
+
+
+def test_a_finding_is_shown_letter_by_letter(capsys: pytest.CaptureFixture[str]) -> None:
+    finding = Finding(what="models", is_well=True, seen="[/x] \x1b[2J")
+    _print_verdict(make_console(), ["A=[/b]"], ["AFTERTURN_[/b]"], [finding])
+    shown = capsys.readouterr().out
+    assert all(words in shown for words in ("A=[/b]", "AFTERTURN_[/b] is no", "models: [/x]  [2J"))
 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.context.artifact_texts import ArtifactText, TextCache, brought_text
+from api.context.artifact_texts import CachedText, TextCache, brought_text
 from benchmarks.soak.words import table
 from context.artifacts.documents import document_artifact
 from context.artifacts.types import ContentKind
@@ -18,10 +18,10 @@ from context.extract import PassageIndex
 ROWS = 300
 
 
-def text(number: int) -> ArtifactText:
+def text(number: int) -> CachedText:
     """A tool's table, as it is cut and indexed at a read."""
     content = table(Random(number), ROWS)  # noqa: S311 (the same each time)
-    return ArtifactText(content, PassageIndex.build(content, ContentKind.TABLE))
+    return CachedText(content, PassageIndex.build(content, ContentKind.TABLE))
 
 
 def test_the_weight_is_about_what_memory_is_taken() -> None:

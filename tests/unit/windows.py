@@ -151,6 +151,8 @@ def requests(draw: st.DrawFn) -> tuple[WindowRequest, list[JsonObject]]:
         notes=draw(st.sampled_from((None, notes))),
         shelf=draw(st.one_of(st.none(), shelves())),
         wire=wire,
+        keeps_prefix=draw(st.booleans()),
+        is_bare=draw(st.booleans()),
     )
     return asked, tools
 

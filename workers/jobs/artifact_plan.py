@@ -18,13 +18,13 @@ from context.artifact_plans.reply import dump_plan, read_plan
 from context.artifacts.superseded import SupersededReason
 from context.artifacts.types import Artifact
 from context.precompute.predict import FocusOrigin
-from context.precompute.worth import Purpose as MadeAhead
+from context.precompute.worth import SpeculationPurpose as MadeAhead
 from context.tokens import count_message
 from llm.failures import FailureKind, LlmFailure
 from llm.requests import CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.artifacts.attachment import load_attachments
-from models.artifacts.plan import PlanRow, store_plan, take_wanted_plans
+from models.artifacts.plan import ArtifactPlanRecord, store_plan, take_wanted_plans
 from models.artifacts.use import Use, find_old, load_uses
 from models.conversations.session import find_session
 from models.database import read_transaction, transaction
@@ -92,7 +92,9 @@ def plan_contexts(held: Claim, *, complete: Complete, llm: LlmSettings) -> str:
     return _finish(held, f"ready: {ready} of {len(rows)}", more=len(rows) == MOST_PLANS)
 
 
-def _plan(held: Claim, row: PlanRow, uses: Sequence[Use], complete: Complete, llm: LlmSettings) -> _Made:
+def _plan(
+    held: Claim, row: ArtifactPlanRecord, uses: Sequence[Use], complete: Complete, llm: LlmSettings
+) -> _Made:
     model = row.model or llm.context_planner_model
     if model == EXTRACTIVE:
         return _Made(None, "no-planner: the built-in model only summarizes")
@@ -115,7 +117,7 @@ def _plan(held: Claim, row: PlanRow, uses: Sequence[Use], complete: Complete, ll
     return _Made(dump_plan(read.plan), None, (reply.call_id,))
 
 
-def _input(held: Claim, row: PlanRow, uses: Sequence[Use]) -> tuple[PlanInput, list[Artifact]]:
+def _input(held: Claim, row: ArtifactPlanRecord, uses: Sequence[Use]) -> tuple[PlanInput, list[Artifact]]:
     """Load the artifacts of a wish, best first by the rule: the planner sees only the first artifacts."""
     with read_transaction() as db:
         attached = load_attachments(db, held.tenant_id, row.artifact_ids)

@@ -83,7 +83,7 @@ class PlanJob:
 
 
 @dataclass(frozen=True)
-class Answered:
+class DialogEnd:
     """End of the dialog.
 
     Attributes:
@@ -102,7 +102,7 @@ class Answered:
     notes: JsonObject
 
 
-def ask_planner(desk: PlanJob) -> Answered:
+def ask_planner(desk: PlanJob) -> DialogEnd:
     """Ask the model for a plan; without an answer, once more with the prompt for the weakest models.
 
     Args:
@@ -120,16 +120,16 @@ def ask_planner(desk: PlanJob) -> Answered:
     except LlmFailure as failure:
         if failure.cause not in _FINAL or failure.model != desk.planner.model:
             raise
-        return Answered(None, str(failure.cause), failure.detail, None, {})
+        return DialogEnd(None, str(failure.cause), failure.detail, None, {})
 
 
-def _ask_twice(desk: PlanJob) -> Answered:
+def _ask_twice(desk: PlanJob) -> DialogEnd:
     ranking = rank(desk.index, desk.question.intent, priors=desk.priors)
     answered = _ask(desk, desk.planner, ranking)
     if answered.cause in (None, _REFUSED):
         return answered
     second = _ask(desk, desk.planner.weakened(), ranking)
-    return Answered(
+    return DialogEnd(
         second.draft,
         second.cause,
         second.detail,
@@ -138,12 +138,12 @@ def _ask_twice(desk: PlanJob) -> Answered:
     )
 
 
-def _ask(desk: PlanJob, planner: Planner, ranking: Ranking) -> Answered:
+def _ask(desk: PlanJob, planner: Planner, ranking: Ranking) -> DialogEnd:
     notes: JsonObject = {"prompt": f"{PLAN_PROMPT_VERSION}/{planner.variant}"}
     try:
         fitted, passed = _fit(desk, planner, ranking)
     except CatalogOverBudgetError as error:
-        return Answered(None, "too-large", error.message, None, notes)
+        return DialogEnd(None, "too-large", error.message, None, notes)
     compaction = describe_compaction(fitted.compaction, passed)
     request = _request(desk, planner, fitted)
     try:
@@ -151,15 +151,15 @@ def _ask(desk: PlanJob, planner: Planner, ranking: Ranking) -> Answered:
     except LlmFailure as failure:
         if failure.kind not in _NO_ANSWER:
             raise
-        return Answered(None, _NO_ANSWER[failure.kind], failure.detail, compaction, notes)
+        return DialogEnd(None, _NO_ANSWER[failure.kind], failure.detail, compaction, notes)
     notes["answered_by"] = clean_text(reply.answered_by)
     decoded = read_answer(reply.text, finish_reason=reply.finish_reason)
     if decoded.cause is not None:
-        return Answered(None, ANSWER_CAUSES[decoded.cause], decoded.detail, compaction, notes)
+        return DialogEnd(None, ANSWER_CAUSES[decoded.cause], decoded.detail, compaction, notes)
     if decoded.repairs:
         notes["repairs"] = [str(repair) for repair in decoded.repairs]
     draft = draft_plan(decoded.value, desk.ladder.catalog, desk.question.mode)
-    return Answered(draft, None, "", compaction, notes)
+    return DialogEnd(draft, None, "", compaction, notes)
 
 
 def _fit(desk: PlanJob, planner: Planner, ranking: Ranking) -> tuple[Fitted, str | None]:
@@ -234,5 +234,6 @@ def describe_compaction(compaction: Compaction, first_pass: str | None = None) -
         "after_tokens": compaction.after_tokens,
         "dropped": list(compaction.dropped),
         "hidden": compaction.hidden,
+        "trimmed": compaction.trimmed,
         "filter_pass": first_pass,
     }

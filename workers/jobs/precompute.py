@@ -27,7 +27,7 @@ from context.precompute.predict import (
 )
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from context.precompute.topics import find_topics
-from context.precompute.worth import Guess, Purpose, worth_making
+from context.precompute.worth import Guess, SpeculationPurpose, worth_making
 from context.text.language import UNKNOWN
 from context.types import Role
 from llm.settings import LlmSettings
@@ -35,7 +35,7 @@ from models.artifacts.artifact import load_passages, save_passages
 from models.artifacts.attachment import load_attachments
 from models.artifacts.origin import ArtifactText, Origin, find_origin, load_text
 from models.artifacts.settings import PlanningSettings, planning_settings
-from models.artifacts.summary import SummaryKey, Wish, store_made, take_wanted, want_summary
+from models.artifacts.summary import SummaryKey, Wish, drop_wish, store_made, take_wanted, want_summary
 from models.artifacts.summary_lookup import is_settled
 from models.artifacts.use import find_old, load_uses
 from models.conversations.history import load_newest, load_oldest
@@ -45,9 +45,10 @@ from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, finish, lock_lease
 from models.learning.habits import likely_focuses
-from models.learning.speculation import What, find_record, note_made, price_share, spent_on
+from models.learning.speculation import Reserved, What, find_record, note_made, price_share, spent_on
+from workers.jobs.ahead import reserved
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.read_artifact import Complete, Reader, input_cap, read_for, summary_tokens
+from workers.jobs.read_artifact import ArtifactReader, Complete, input_cap, read_for, summary_tokens
 from workers.settings import PrecomputeSettings
 
 TURN_MESSAGES = 100
@@ -294,13 +295,7 @@ def _worth(held: Claim, known: Known, index: PassageIndex, by: _Means) -> list[P
     extract = min(EXTRACT_TOKENS, artifact.tokens, known.room or artifact.tokens)
     worth: list[Prediction] = []
     with read_transaction() as db:
-        share = price_share(
-            db,
-            held.tenant_id,
-            maker=by.llm.summarizer_model,
-            answering=(known.session and known.session.model) or "",
-            default=by.planning.artifact_price_share,
-        )
+        share = _price_share(db, held, known, by)
         for prediction in predictions:
             guess = Guess(prediction.hits, extract - tokens, cost.made_with, share)
             record, account = find_record(db, held.tenant_id, _what(prediction.origin.stored, artifact))
@@ -311,7 +306,7 @@ def _worth(held: Claim, known: Known, index: PassageIndex, by: _Means) -> list[P
 
 
 def _what(origin: str, artifact: ArtifactText) -> What:
-    return What(Purpose.READING, origin, artifact.kind.value)
+    return What(SpeculationPurpose.READING, origin, artifact.kind.value)
 
 
 def _is_current(db: Transaction, tenant_id: UUID, known: Known) -> bool:
@@ -339,8 +334,49 @@ def wish_for(artifact: ArtifactText, focus: str, origin: str, summary_tokens: in
 
 def _fulfil(held: Claim, known: Known, index: PassageIndex, wish: Wish, by: _Means) -> bool:
     """Answer a wish. Returns True when a summary was made."""
+    if wish.origin == FocusOrigin.ASKED:
+        return _read(held, known, index, wish, by)
+    what = _what(wish.origin, known.artifact)
+    with reserved(held.tenant_id, what, _cost_of(held, known, by), by.planning.worth_limits) as taken:
+        if taken is not None:
+            return _read(held, known, index, wish, by, taken=taken)
+    with transaction() as db:
+        if not lock_lease(db, held):
+            raise LeaseLostError
+        drop_wish(db, held.tenant_id, wish)
+    return False
+
+
+def _cost_of(held: Claim, known: Known, by: _Means) -> Guess:
+    """Estimate a reading's call alone, at the tenant's prices."""
+    tokens = summary_tokens(known.artifact, by.settings)
+    read = min(known.artifact.tokens, input_cap(by.llm, by.settings))
+    with read_transaction() as db:
+        share = _price_share(db, held, known, by)
+    return Guess(0.0, 0.0, ReadingCost(known.artifact.tokens, tokens, read).made_with, share)
+
+
+def _price_share(db: Transaction, held: Claim, known: Known, by: _Means) -> float:
+    return price_share(
+        db,
+        held.tenant_id,
+        maker=by.llm.summarizer_model,
+        answering=(known.session and known.session.model) or "",
+        default=by.planning.artifact_price_share,
+    )
+
+
+def _read(
+    held: Claim,
+    known: Known,
+    index: PassageIndex,
+    wish: Wish,
+    by: _Means,
+    *,
+    taken: Reserved | None = None,
+) -> bool:
     owner = wish.session_id or (known.session.session_id if known.session else None)
-    reader = Reader(
+    reader = ArtifactReader(
         held.tenant_id, held.work_id, owner, known.artifact, index, by.complete, by.llm, by.settings
     )
     made = read_for(reader, wish)
@@ -349,9 +385,10 @@ def _fulfil(held: Claim, known: Known, index: PassageIndex, wish: Wish, by: _Mea
             raise LeaseLostError
         asked = wish.key.model or by.llm.summarizer_model
         stored = store_made(db, held.tenant_id, wish.key, made, ttl_s=by.ttl_s, asked=asked)
-        if wish.origin != FocusOrigin.ASKED:
+        if taken is not None:
             spent = spent_on(db, held.tenant_id, made.call_ids)
-            note_made(db, held.tenant_id, _what(wish.origin, known.artifact), spent_tokens=spent)
+            what = _what(wish.origin, known.artifact)
+            note_made(db, held.tenant_id, what, spent_tokens=spent, reserved=taken)
     return stored and made.rejected_because is None
 
 

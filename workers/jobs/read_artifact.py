@@ -38,7 +38,7 @@ _REFUSED_ANSWERS = {
 
 
 @dataclass(frozen=True)
-class Reader:
+class ArtifactReader:
     """Inputs of a reading: payer, artifact, model and limits.
 
     Attributes:
@@ -67,7 +67,7 @@ class Reader:
         return summary_tokens(self.artifact, self.settings)
 
 
-def read_for(reader: Reader, wish: Wish) -> MadeSummary:
+def read_for(reader: ArtifactReader, wish: Wish) -> MadeSummary:
     """Summarize the artifact for the focus of a wish.
 
     An artifact too large for the summarizer is not read chunk by chunk: the passages relevant to the focus
@@ -110,7 +110,7 @@ def input_cap(llm: LlmSettings, settings: PrecomputeSettings) -> int:
     return max(min(settings.artifact_input_tokens, int(room * 0.8)), LEAST_INPUT_TOKENS)
 
 
-def _input(reader: Reader, wish: Wish, cap: int) -> ArtifactInput:
+def _input(reader: ArtifactReader, wish: Wish, cap: int) -> ArtifactInput:
     artifact = reader.artifact
     asked = ArtifactInput(
         text=artifact.content,
@@ -126,7 +126,7 @@ def _input(reader: Reader, wish: Wish, cap: int) -> ArtifactInput:
     return replace(asked, text=part.text, is_excerpt=True)
 
 
-def _question(reader: Reader, asked: ArtifactInput, model: str) -> CompletionRequest:
+def _question(reader: ArtifactReader, asked: ArtifactInput, model: str) -> CompletionRequest:
     messages = artifact_messages(asked)
     return CompletionRequest(
         tenant_id=reader.tenant_id,
@@ -141,7 +141,7 @@ def _question(reader: Reader, asked: ArtifactInput, model: str) -> CompletionReq
     )
 
 
-def _judged(reader: Reader, asked: ArtifactInput, reply: CompletionReply) -> MadeSummary:
+def _judged(reader: ArtifactReader, asked: ArtifactInput, reply: CompletionReply) -> MadeSummary:
     draft = ArtifactDraft(reply.text, count_text(reply.text), reply.finish_reason)
     source = f"{asked.title}\n{asked.focus}\n{asked.text}"
     own_words = reply.model != EXTRACTIVE
@@ -172,7 +172,7 @@ def _method(asked: ArtifactInput, reply: CompletionReply) -> str:
 
 
 def _rejected(
-    reader: Reader,
+    reader: ArtifactReader,
     asked: ArtifactInput,
     reason: ArtifactReason,
     *,

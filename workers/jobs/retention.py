@@ -93,7 +93,7 @@ def _tell(gone: Mapping[str, int | None], *, is_cut: bool) -> str:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _RetentionStep:
     """A deletion row by row: words for the outcome, the table, and a function to delete the next rows."""
 
     words: str
@@ -101,7 +101,7 @@ class _Step:
     do: Callable[[Transaction], int]
 
 
-def _steps(settings: RetentionSettings) -> Sequence[_Step]:
+def _steps(settings: RetentionSettings) -> Sequence[_RetentionStep]:
     most = settings.retain_at_once
     plans = partial(drop_old_plans, general=settings.retain_plan_days, most=most)
     calls = partial(fold_old_calls, general=settings.retain_ledger_days, most=most)
@@ -110,16 +110,16 @@ def _steps(settings: RetentionSettings) -> Sequence[_Step]:
     receipts = partial(drop_old_receipts, days=settings.retain_receipt_days, most=most)
     counts = partial(drop_old_counts, days=settings.retain_log_days, most=most)
     return (
-        _Step("plans deleted", "plan_history", plans),
-        _Step("calls folded", "llm_call", calls),
-        _Step("keys deleted", "api_key", keys),
-        _Step("dead work deleted", "due_work", dead),
-        _Step("receipts deleted", "erase_receipt", receipts),
-        _Step("old counts deleted", "retention_log", counts),
+        _RetentionStep("plans deleted", "plan_history", plans),
+        _RetentionStep("calls folded", "llm_call", calls),
+        _RetentionStep("keys deleted", "api_key", keys),
+        _RetentionStep("dead work deleted", "due_work", dead),
+        _RetentionStep("receipts deleted", "erase_receipt", receipts),
+        _RetentionStep("old counts deleted", "retention_log", counts),
     )
 
 
-def _repeat(step: _Step, ends_at: float) -> int:
+def _repeat(step: _RetentionStep, ends_at: float) -> int:
     total = 0
     while time.monotonic() < ends_at:
         with transaction() as db:

@@ -21,6 +21,7 @@ from context.window.prefix_reuse import Ride
 from llm.builtin import complete_builtin
 from llm.failures import LlmFailure
 from llm.settings import EXTRACTIVE, LlmSettings
+from models.conversations.covering import is_covered
 from models.conversations.history import load_oldest
 from models.conversations.kept_summaries import drop_parts, is_rolled_back, thin_summaries
 from models.conversations.session_state import SessionState
@@ -49,7 +50,14 @@ from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.prefix_reuse import look_for_ride
 from workers.jobs.prepare_summary import is_worth_preparing, pauses_long
 from workers.jobs.recall import index_through
-from workers.jobs.write_summary import Complete, SummaryJob, SummaryRange, SummaryResult, write_notes
+from workers.jobs.write_summary import (
+    Complete,
+    SummaryJob,
+    SummaryRange,
+    SummaryResult,
+    built_in,
+    write_notes,
+)
 
 log = structlog.get_logger()
 
@@ -106,25 +114,24 @@ def summarize_session(
         LlmFailure: The model did not answer; an earlier prepared summary is activated when history presses.
     """
     task = _read_task(held, thresholds, activation, llm)
-    if isinstance(task.segment, str):
-        return _finish(held, task, task.segment)
+    segment = task.segment
+    if isinstance(segment, str):
+        return _finish(held, task, segment)
+    spare = _Spare(llm, gate)
+    if task.waiting is None and llm.is_slow(segment.tokens):
+        task = _cover(held, task, segment, spare)
     try:
-        ride = None if ride_price_share is None else _find_ride(held, task.segment, llm)
-        notes = write_notes(
-            SummaryJob(held, task.segment, complete, llm, gate, ride, ride_price_share or 0.0)
-        )
+        ride = None if ride_price_share is None else _find_ride(held, segment, llm)
+        notes = write_notes(SummaryJob(held, segment, complete, llm, gate, ride, ride_price_share or 0.0))
     except (LlmFailure, ProviderParkedError, BudgetDeniedError):
         with transaction() as db:
-            is_shown = _activate_waiting(db, held, task) is not None
-        new = None if is_shown else _stand_in(held, task, task.segment, _Spare(llm, gate))
-        if new is not None:
-            with transaction() as db:
-                if lock_lease(db, held):
-                    _put_in_force(db, held, new)
+            shown = _activate_waiting(db, held, task)
+        if shown is None:
+            _cover(held, task, segment, spare)
         raise
     if notes is None:
         return _finish(held, task, "nothing that could be noted")
-    return _store(held, task, task.segment, notes, _Spare(llm, gate))
+    return _store(held, task, segment, notes, spare)
 
 
 @dataclass(frozen=True)
@@ -138,18 +145,27 @@ class _Spare:
 def _stand_in(held: Claim, task: _SummaryTask, segment: SummaryRange, spare: _Spare) -> NewSummary | None:
     """Cover overflowing history with the built-in model, until the chosen model has answered.
 
-    The summary names its maker, and is no base of the next summary. Returns None when nothing must be
-    covered, or when the gate refuses the stand-in too.
+    It names its maker, and is no base. Returns None when nothing must be covered, or when the gate refuses.
     """
     is_chosen = spare.llm.summarizer_model == EXTRACTIVE
     if not task.is_full or is_chosen or segment.cut.to_seq <= task.summarized_seq:
         return None
-    builtin = spare.llm.model_copy(update={"summarizer_model": EXTRACTIVE})
-    notes = write_notes(SummaryJob(held, segment, complete_builtin, builtin, spare.gate))
+    notes = write_notes(built_in(SummaryJob(held, segment, complete_builtin, spare.llm, spare.gate)))
     if notes is None or not notes.verdict.accepted:
         return None
     index_through(held.tenant_id, held.key, segment.cut.to_seq, settings=recall_settings())
     return replace(_new_summary(segment, notes), method=STAND_IN, prompt_version=STAND_IN)
+
+
+def _cover(held: Claim, task: _SummaryTask, segment: SummaryRange, spare: _Spare) -> _SummaryTask:
+    """Put a stand-in in force, if one is called for. Returns the task, which needs no second stand-in."""
+    new = _stand_in(held, task, segment, spare)
+    if new is None:
+        return task
+    with transaction() as db:
+        if lock_lease(db, held):
+            _put_in_force(db, held, new)
+    return replace(task, summarized_seq=new.to_seq)
 
 
 def _put_in_force(db: Transaction, held: Claim, new: NewSummary) -> None:
@@ -171,6 +187,8 @@ def _read_task(
         standing = find_standing(db, held.tenant_id, held.key)
         if standing is None:
             return _SummaryTask("the session is gone")
+        if is_covered(db, held.tenant_id, standing, thresholds):
+            return _SummaryTask("the provider's compaction covers the history")
         session = standing.session
         basis = find_basis(db, held.tenant_id, held.key)
         stands_in = standing.summary is not None and standing.summary.stands_in

@@ -1,22 +1,30 @@
-"""Real limits of the summarizer: the settings, lowered by windows learned from refusals."""
+"""Real limits of the summarizer: the settings, lowered by windows learned from refusals; chunks that fit."""
 
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 import structlog
 
+from context.conversation.transcript import RenderedLine, chunk_lines, transcript_text
 from context.providers.profiles import shared_floor
 from context.summary.gate import Fault
+from context.summary.prompt import SummaryInput, summary_messages
+from context.tokens import count_message, count_text
 from llm.failures import FailureKind, LlmFailure
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.catalogs.model_profile import load_profile
 from models.conversations.session import find_session
 from models.database import read_transaction, transaction
-from models.providers.context_limit import LimitSource, Sighting, find_limit, learn_limit, was_outdone
+from models.providers.context_limit import Sighting, SightingSource, find_limit, learn_limit, was_outdone
 
 log = structlog.get_logger()
 
 LEAST_WINDOW_TOKENS = 1_000
 """Lowest believed window: no model has a smaller window, so a lower number was misread."""
+
+LEAST_CHUNK_TOKENS = 1_000
 
 MOST_OF_WINDOW = 4
 """Divisor of a window smaller than in the settings, for the room of an answer."""
@@ -66,7 +74,7 @@ def learn_room(tenant_id: UUID, session_id: str | None, llm: LlmSettings, failur
             log.info("summarizer_window_not_believed", model=model, limit_tokens=limit)
             return llm
         if session_id is not None and find_session(db, tenant_id, session_id) is not None:
-            seen = Sighting(model, session_id, limit, LimitSource.ERROR)
+            seen = Sighting(model, session_id, limit, SightingSource.ERROR)
             floor = shared_floor(load_profile(db, tenant_id, model))
             learn_limit(db, tenant_id, seen, floor_tokens=floor)
     log.info("summarizer_window_learned", model=model, limit_tokens=limit)
@@ -103,3 +111,25 @@ def widened(llm: LlmSettings) -> LlmSettings:
     output = llm.summarizer_max_output_tokens
     wide = min(output * WIDER, llm.summarizer_window_tokens // MOST_OF_WINDOW)
     return llm.model_copy(update={"summarizer_max_output_tokens": max(output, wide)})
+
+
+def cut_chunks(lines: Sequence[RenderedLine], room: int) -> list[tuple[RenderedLine, ...]]:
+    """Cut a transcript into chunks of a number of tokens."""
+    return chunk_lines(lines, count=count_text, budget_tokens=room)
+
+
+def shrink_chunks(
+    chunks: deque[tuple[RenderedLine, ...]], room: int
+) -> deque[tuple[RenderedLine, ...]] | None:
+    """Cut the remaining chunks to the room, or to half the first chunk; None without any shrinking."""
+    size = count_text(transcript_text(chunks[0]))
+    room = room if room < size else max(size // 2, LEAST_CHUNK_TOKENS)
+    smaller = deque(cut_chunks([line for chunk in chunks for line in chunk], room))
+    return smaller if count_text(transcript_text(smaller[0])) < size else None
+
+
+def chunk_budget(request: SummaryInput, llm: LlmSettings) -> int:
+    """Compute the transcript's room in the summarizer's window, with a reserve for miscounting."""
+    prompt = sum(count_message(message) for message in summary_messages(replace(request, lines=())))
+    room = llm.summarizer_window_tokens - llm.summarizer_max_output_tokens - prompt - request.budget_tokens
+    return max(int(room * 0.8), LEAST_CHUNK_TOKENS)

@@ -11,6 +11,8 @@ from models.artifacts.artifact import drop_orphans
 from models.artifacts.settings import ArtifactSettings, artifact_settings
 from models.artifacts.summary_cache import evict, expire
 from models.conversations.recount import recount_old_sessions
+from models.conversations.served_window import drop_old_windows
+from models.conversations.served_window_settings import served_window_settings
 from models.database import Transaction, database_now, read_transaction, transaction
 from models.due_work.heartbeat import forget_older_than
 from models.due_work.queue import Claim, finish
@@ -85,6 +87,7 @@ def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> st
     if held.key == CAPS:
         return _look_at_caps(held, caps, llm, look_s=cap_look_s)
     recounted = recount_old_sessions()
+    windows = _repeat(lambda db: drop_old_windows(db, age_s=_windows_age_s(), most=STEP_ROWS))
     with transaction() as db:
         lost = sweep_lost(db, older_than_s=llm.llm_lost_after_s)
         gone = forget_older_than(db, KEEP_HEARTBEATS)
@@ -92,10 +95,15 @@ def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> st
         old += forget_old_reads(db, keep=timedelta(days=shadow_settings().shadow_keep_days))
         forget_expired_limits(db)
         outcome = f"{lost} calls lost, {gone} heartbeats and {old} decisions forgotten"
+        outcome += f", {windows} windows deleted" if windows else ""
         outcome += f", {recounted} sessions recounted" if recounted else ""
         if not finish(db, held, outcome):
             raise LeaseLostError
     return outcome
+
+
+def _windows_age_s() -> float:
+    return served_window_settings().served_window_days * 86_400
 
 
 def _look_at_caps(held: Claim, caps: Caps, llm: LlmSettings, *, look_s: float) -> str:

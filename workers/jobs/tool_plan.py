@@ -40,7 +40,7 @@ from models.plans.plan import (
     keep_plan,
 )
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.planning import Answered, Complete, PlanJob, ask_planner
+from workers.jobs.planning import Complete, DialogEnd, PlanJob, ask_planner
 
 log = structlog.get_logger()
 
@@ -170,7 +170,7 @@ def _log_cut(held: Claim, compaction: JsonObject | None) -> None:
 
 
 def _made(
-    task: _PlanTask, draft: PlanDraft, method: PlanMethod, calls: WorkCalls, answered: Answered | None
+    task: _PlanTask, draft: PlanDraft, method: PlanMethod, calls: WorkCalls, answered: DialogEnd | None
 ) -> MadePlan:
     return MadePlan(
         steps=[step.as_json() for step in draft.steps],
@@ -195,7 +195,7 @@ def _keep(held: Claim, made: MadePlan) -> str:
     return outcome
 
 
-def _fail(held: Claim, task: _PlanTask, calls: WorkCalls, answered: Answered) -> str:
+def _fail(held: Claim, task: _PlanTask, calls: WorkCalls, answered: DialogEnd) -> str:
     failed = FailedPlan(
         cause=answered.cause or "malformed",
         detail=answered.detail,
@@ -240,7 +240,7 @@ def _end(held: Claim, failed: FailedPlan | None, outcome: str) -> str:
     return outcome
 
 
-def _usage(calls: WorkCalls, answered: Answered | None) -> JsonObject:
+def _usage(calls: WorkCalls, answered: DialogEnd | None) -> JsonObject:
     return {
         "calls": len(calls.call_ids),
         "failed_calls": calls.failed,

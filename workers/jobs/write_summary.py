@@ -9,24 +9,25 @@ import structlog
 
 from context.conversation.transcript import (
     RenderedLine,
-    chunk_lines,
     participants,
     render_transcript,
     transcript_text,
 )
 from context.summary.complaints import complain
 from context.summary.echo import is_loop
-from context.summary.gate import Covered, Draft, GateSettings, GateVerdict
+from context.summary.gate import Covered, Draft, Fault, GateSettings, GateVerdict
 from context.summary.injection import is_tainted
 from context.summary.mending import mend_summary
 from context.summary.pasted import users_language
 from context.summary.prompt import PROMPT_VERSION, SummaryInput, summary_messages
+from context.summary.substance import says_little
 from context.summary.trigger import SummaryCut
 from context.text.language import UNKNOWN
 from context.tokens import count_message, count_text
 from context.types import Message
-from context.window.assemble import ActiveSummary, notes_message
 from context.window.prefix_reuse import Ride, RideOutcome, ride_messages
+from context.window.types import ActiveSummary, notes_message
+from llm.builtin import complete_builtin
 from llm.failures import Cause, FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
@@ -37,7 +38,16 @@ from models.database import read_transaction, transaction
 from models.due_work.queue import Claim, lock_lease
 from models.telemetry.counters import Counted, count
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.summarizer_room import OUT_OF_ROOM, fitted, known_room, learn_room, widened
+from workers.jobs.summarizer_room import (
+    OUT_OF_ROOM,
+    chunk_budget,
+    cut_chunks,
+    fitted,
+    known_room,
+    learn_room,
+    shrink_chunks,
+    widened,
+)
 
 log = structlog.get_logger()
 
@@ -53,7 +63,6 @@ LOOP_TEMPERATURE = 0.4
 """Temperature after a looping draft: the same question at temperature 0 would loop again."""
 
 LEAST_SUMMARY_TOKENS = 200
-LEAST_CHUNK_TOKENS = 1_000
 
 _FINISH_OF_FAILURE = {
     FailureKind.EMPTY: "stop",
@@ -132,6 +141,7 @@ class SummaryResult:
         method: extractive, normal or aggressive.
         language: Language of the notes.
         tainted: True if a tool result in these messages or in the base gave orders.
+        loops: True if the draft repeated itself.
     """
 
     verdict: GateVerdict
@@ -140,6 +150,7 @@ class SummaryResult:
     method: str
     language: str
     tainted: bool = False
+    loops: bool = False
 
 
 def write_notes(desk: SummaryJob) -> SummaryResult | None:
@@ -148,7 +159,7 @@ def write_notes(desk: SummaryJob) -> SummaryResult | None:
     After an answer without a usable word the second answer gets more room: thinking may have taken all.
 
     Returns:
-        The notes, or None when the messages have nothing to note.
+        The notes; None when the messages have nothing to note, or no smaller notes can say anything.
 
     Raises:
         LlmFailure: The model did not answer at all.
@@ -158,7 +169,10 @@ def write_notes(desk: SummaryJob) -> SummaryResult | None:
     if not lines:
         return None
     base = desk.segment.base
-    return replace(_ask(desk, lines), tainted=(base is not None and base.tainted) or is_tainted(lines))
+    notes = _ask(desk, lines)
+    if notes.model == EXTRACTIVE and notes.verdict.reason is Fault.EMPTY:
+        return None
+    return replace(notes, tainted=(base is not None and base.tainted) or is_tainted(lines))
 
 
 def _ask(desk: SummaryJob, lines: tuple[RenderedLine, ...]) -> SummaryResult:
@@ -169,11 +183,10 @@ def _ask(desk: SummaryJob, lines: tuple[RenderedLine, ...]) -> SummaryResult:
         return notes
     verdict = notes.verdict
     again = replace(desk, llm=known_room(desk.held.tenant_id, desk.held.key, desk.llm))
-    asked = _request(again, lines, aggressive=True)
-    asked = replace(asked, complaint=complain(verdict.reason, verdict.told))
+    asked = replace(_request(again, lines, aggressive=True), complaint=complain(verdict.reason, verdict.told))
     if verdict.reason not in OUT_OF_ROOM:
         return _write(_fitted(again, asked), asked)
-    if is_loop(verdict.text):
+    if notes.loops:
         return _write(replace(_fitted(again, asked), temperature=LOOP_TEMPERATURE), asked)
     try:
         return _write(replace(again, llm=widened(again.llm)), asked)
@@ -202,7 +215,7 @@ def _write(desk: SummaryJob, asked: SummaryInput) -> SummaryResult:
         if (notes := _write_riding(desk, asked)) is not None:
             return notes
         desk = replace(desk, ride=None)
-    chunks = deque(_chunks(asked.lines, _chunk_budget(asked, desk.llm)))
+    chunks = deque(cut_chunks(asked.lines, chunk_budget(asked, desk.llm)))
     while True:
         part, is_last = replace(asked, lines=chunks[0]), len(chunks) == 1
         try:
@@ -214,7 +227,7 @@ def _write(desk: SummaryJob, asked: SummaryInput) -> SummaryResult:
             asked = replace(
                 asked, budget_tokens=min(asked.budget_tokens, desk.llm.summarizer_max_output_tokens)
             )
-            smaller = _shrink(chunks, _chunk_budget(asked, desk.llm))
+            smaller = shrink_chunks(chunks, chunk_budget(asked, desk.llm))
             if smaller is None:
                 raise
             chunks = smaller
@@ -252,18 +265,6 @@ def _write_riding(desk: SummaryJob, asked: SummaryInput) -> SummaryResult | None
     return notes
 
 
-def _chunks(lines: Sequence[RenderedLine], room: int) -> list[tuple[RenderedLine, ...]]:
-    return chunk_lines(lines, count=count_text, budget_tokens=room)
-
-
-def _shrink(chunks: deque[tuple[RenderedLine, ...]], room: int) -> deque[tuple[RenderedLine, ...]] | None:
-    """Cut the remaining chunks to the room, or to half the first chunk; None without any shrinking."""
-    size = count_text(transcript_text(chunks[0]))
-    room = room if room < size else max(size // 2, LEAST_CHUNK_TOKENS)
-    smaller = deque(_chunks([line for chunk in chunks for line in chunk], room))
-    return smaller if count_text(transcript_text(smaller[0])) < size else None
-
-
 def _input_tokens(asked: SummaryInput) -> int:
     return count_text(transcript_text(asked.lines)) + count_text(asked.previous_summary or "")
 
@@ -293,23 +294,25 @@ def _summary_budget(segment: SummaryRange, llm: LlmSettings) -> int:
     return max(min(window, smaller, llm.summarizer_max_output_tokens), min(LEAST_SUMMARY_TOKENS, smaller), 1)
 
 
-def _chunk_budget(request: SummaryInput, llm: LlmSettings) -> int:
-    """Compute the transcript's room in the summarizer's window, with a reserve for miscounting."""
-    prompt = sum(count_message(message) for message in summary_messages(replace(request, lines=())))
-    room = llm.summarizer_window_tokens - llm.summarizer_max_output_tokens - prompt - request.budget_tokens
-    return max(int(room * 0.8), LEAST_CHUNK_TOKENS)
+def built_in(desk: SummaryJob) -> SummaryJob:
+    """Let the built-in model write instead of the chosen one."""
+    llm = desk.llm.model_copy(update={"summarizer_model": EXTRACTIVE})
+    return replace(desk, complete=complete_builtin, llm=llm, ride=None)
 
 
 def _write_chunk(desk: SummaryJob, asked: SummaryInput, covered_tokens: int) -> SummaryResult:
+    """Get and judge a chunk's notes; greetings alone are repeated by rule, since no model can sum them up."""
+    if not asked.previous_summary and says_little(asked.lines):
+        desk = built_in(desk)
     draft, model = _draft(desk, asked)
     covered = Covered(asked.lines, covered_tokens, asked.previous_summary, asked.language)
     verdict = _judge(desk, asked, draft, covered)
     if not verdict.accepted and not asked.aggressive and model != EXTRACTIVE:
         _keep_refused(desk, asked, draft)
-    segment = desk.segment
-    shown = ActiveSummary(1, segment.from_seq, segment.cut.to_seq, verdict.text or "-")
+    shown = ActiveSummary(1, desk.segment.from_seq, desk.segment.cut.to_seq, verdict.text or "-")
     method = "extractive" if model == EXTRACTIVE else "aggressive" if asked.aggressive else "normal"
-    return SummaryResult(verdict, notes_message(shown).tokens, model, method, asked.language)
+    tokens, loops = notes_message(shown).tokens, is_loop(draft.text)
+    return SummaryResult(verdict, tokens, model, method, asked.language, loops=loops)
 
 
 def _judge(desk: SummaryJob, asked: SummaryInput, draft: Draft, covered: Covered) -> GateVerdict:

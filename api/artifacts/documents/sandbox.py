@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,6 +13,8 @@ from uuid import UUID
 
 from api.artifacts.documents.child import MEMORY, DocumentLimits, Extracted
 from api.http.errors import ProblemError
+from api.http.process_group import group
+from api.http.shared_rows import Row, SharedRows
 from models.artifacts.settings import ArtifactSettings
 from models.tenants.call_role import caller_tenant
 
@@ -22,17 +25,21 @@ AT_ONCE = 3
 OF_A_TENANT = 2
 """Of these, so many may be one tenant's while no other reads any; else it has one, and leaves one free."""
 
+LOOK_S = 0.05
+"""Seconds between two looks for a place, while a document waits."""
+
 WAIT_S = 5.0
 """Longest wait of a document for its turn, in seconds; a waiting document blocks a thread."""
 
 
-class Places:
-    """The places at which documents are read, by tenant; those who read nothing take no memory."""
+class ReaderPlaces:
+    """The places at which the processes of the group read documents, by tenant."""
 
     def __init__(self) -> None:
         """Begin with every place free."""
-        self._taken: dict[UUID | None, int] = {}
+        self._rows = SharedRows(f"{group.size}H", sum, sets=1)
         self._changed = Condition()
+        group.at_death(self._forget)
 
     @contextmanager
     def held(self, tenant_id: UUID | None, wait_s: float) -> Iterator[None]:
@@ -41,26 +48,44 @@ class Places:
         Raises:
             ProblemError: None becomes free in time.
         """
-        with self._changed:
-            if not self._changed.wait_for(lambda: self._is_free(tenant_id), timeout=wait_s):
+        until = time.monotonic() + wait_s
+        while not self._take(str(tenant_id)):
+            if time.monotonic() >= until:
                 raise _full()
-            self._taken[tenant_id] = self._taken.get(tenant_id, 0) + 1
+            with self._changed:  # a place that another process leaves rings no bell here
+                self._changed.wait(LOOK_S)
         try:
             yield
         finally:
+            with self._rows.held(str(tenant_id)) as (mark, rows):
+                rows[mark] = self._with(rows[mark], -1)
             with self._changed:
-                self._taken[tenant_id] -= 1
-                if not self._taken[tenant_id]:
-                    del self._taken[tenant_id]
                 self._changed.notify_all()
 
-    def _is_free(self, tenant_id: UUID | None) -> bool:
-        own, taken = self._taken.get(tenant_id, 0), sum(self._taken.values())
-        most = OF_A_TENANT if own == taken else 1
-        return own < most and taken < AT_ONCE
+    def taken(self) -> int:
+        """Count the documents that are read now."""
+        with self._rows.held("") as (_, rows):
+            return sum(map(sum, rows.values()))
+
+    def _take(self, tenant: str) -> bool:
+        with self._rows.held(tenant) as (mark, rows):
+            row = rows.get(mark, (0,) * group.size)
+            own, taken = sum(row), sum(map(sum, rows.values()))
+            most = OF_A_TENANT if own == taken else 1
+            if own >= most or taken >= AT_ONCE:
+                return False
+            rows[mark] = self._with(row, 1)
+        return True
+
+    def _forget(self, place: int) -> None:
+        self._rows.edit_all(lambda row: tuple(0 if at == place else count for at, count in enumerate(row)))
+
+    @staticmethod
+    def _with(row: Row, by: int) -> Row:
+        return tuple(count + by if at == group.own else count for at, count in enumerate(row))
 
 
-places = Places()
+places = ReaderPlaces()
 
 
 def extract_apart(module: str, data: bytes, settings: ArtifactSettings) -> Extracted:

@@ -4,38 +4,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from unicodedata import category
 
-from context.preflight.lexicon.east_asian import CHINESE, JAPANESE, KOREAN
-from context.preflight.lexicon.english import WORDS as ENGLISH
+from context.languages import LANGUAGES, STOP_WORDS, by_language
 from context.preflight.lexicon.finder import UNSPACED, WORD, Found, Lexicon, fold
-from context.preflight.lexicon.french_portuguese import FRENCH, PORTUGUESE
-from context.preflight.lexicon.german_spanish import GERMAN, SPANISH
-from context.preflight.lexicon.russian_arabic import ARABIC, RUSSIAN
 from context.preflight.shape import BRIEF_CHARS, PERSONAL_CHARS, find_shape
-from context.text.stopwords import STOP_WORDS
 
 READ_CHARS = 1_600
 """Characters read of a message; of a longer message the first three quarters, and a last quarter."""
 
-_BASE = Lexicon(ENGLISH, RUSSIAN, ARABIC)
-"""Lexicons read in every text: English for technical words; the others share no letter with English."""
+_SIGNS = by_language(lambda one: one.signs)
+_UNSPACED = {code: Lexicon(_SIGNS[code]) for code in ("zh", "ja", "ko")}
 _LATIN = {
-    "de": Lexicon(GERMAN),
-    "es": Lexicon(SPANISH),
-    "fr": Lexicon(FRENCH),
-    "pt": Lexicon(PORTUGUESE),
+    code: Lexicon(signs)
+    for code, signs in _SIGNS.items()
+    if LANGUAGES[code].script == "latin" and code != "en"
 }
-_CHINESE, _JAPANESE, _KOREAN = Lexicon(CHINESE), Lexicon(JAPANESE), Lexicon(KOREAN)
+_BASE = Lexicon(*(signs for code, signs in _SIGNS.items() if code not in {*_LATIN, *_UNSPACED}))
+"""Words read in every text: English for technical words; other scripts share no letter with English."""
 _KANA = range(0x3041, 0x3100)
 _HANGUL = range(0xAC00, 0xD7B0)
 _NEAR = 0.75
 _VOTING_WORDS = 120
 _FEW_WORDS = 8
 
-LITTLE_WORDS = frozenset(
-    fold(word) for code in ("en", "de", "es", "fr", "pt", "ru", "ar") for word in STOP_WORDS[code]
-)
+LITTLE_WORDS = frozenset(fold(word) for code in _SIGNS for word in STOP_WORDS.get(code, ()))
 """Words without information about a message's subject."""
 
+_COMMANDS = frozenset((LANGUAGES["en"].actions or "").split("|"))
+_OBJECTS = frozenset({"me", "us", "it", "them"})
+_FAR = 25
+"""Words between the commands of one sentence: "find the five best ones and tell me the links"."""
+
+_FIRST = frozenset({"first", "start", "begin"})
 _THEN = frozenset({"then", "afterwards", "second", "next", "finally"})
 
 _VOTING = ("en", *_LATIN)
@@ -111,9 +110,9 @@ def _find_words(words: list[str], runs: list[str], found: Found) -> None:
         return
     letters = set().union(*runs)
     if any(ord(letter) in _HANGUL for letter in letters):
-        _KOREAN.find_in_runs(runs, found)
+        _UNSPACED["ko"].find_in_runs(runs, found)
     is_japanese = any(ord(letter) in _KANA for letter in letters)
-    (_JAPANESE if is_japanese else _CHINESE).find_in_runs(runs, found)
+    _UNSPACED["ja" if is_japanese else "zh"].find_in_runs(runs, found)
 
 
 def _languages_of(words: list[str]) -> list[Lexicon]:
@@ -153,9 +152,23 @@ def _kind_of(attached: str) -> str:
 
 def _is_in_order(words: Sequence[str]) -> bool:
     """Say whether a first step and a later step are named."""
-    if "first" not in words:
+    first = next((at for at, word in enumerate(words) if word in _FIRST), len(words))
+    if not _THEN.isdisjoint(words[first + 2 :]):
+        return True
+    return any(
+        words[at] == "and"
+        and words[at + 1] in _COMMANDS
+        and words[at + 2] in _OBJECTS
+        and not _COMMANDS.isdisjoint(words[max(at - _FAR, 0) : at - 1])
+        for at in range(2, len(words) - 2)
+    )
+
+
+def _asks_if_up(words: Sequence[str]) -> bool:
+    """Say whether a short question asks if something is up or down."""
+    if not words or len(words) > _FEW_WORDS:
         return False
-    return not _THEN.isdisjoint(words[words.index("first") + 2 :])
+    return words[0] in {"is", "are"} and words[-1] in {"up", "down"}
 
 
 def _may_be_stored(signs: Signs) -> bool:
@@ -183,6 +196,7 @@ def combined(signs: Signs) -> Signs:
         ("both.stored_question", asks and _may_be_stored(signs)),
         ("both.make_media", signs.has("media.act") and signs.has("media.thing")),
         ("both.first_then", _is_in_order(signs.words)),
+        ("both.is_up", _asks_if_up(signs.words)),
         ("both.want_more", signs.has("plan.want") and signs.has("plan.also")),
     ):
         if holds:

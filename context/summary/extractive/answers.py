@@ -7,6 +7,8 @@ from functools import cached_property
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.point import label_of
 from context.summary.extractive.statements import read_statements, shorten
+from context.summary.foreign import split_foreign
+from context.summary.pasted import drop_traces
 from context.text.marker_words import Cue, find_cues, is_question
 from context.text.terms import content_terms
 from context.types import Role
@@ -28,12 +30,19 @@ class Spoken:
 
     @cached_property
     def statements(self) -> list[str]:
-        """The statements of the words, in order."""
-        return read_statements(self.line.text)
+        """The statements of the words, in order; a trace pasted by a user is nobody's words."""
+        is_users = self.line.role is Role.USER
+        return read_statements(drop_traces(self.line.text) if is_users else self.line.text)
+
+    @cached_property
+    def foreign(self) -> frozenset[str]:
+        """The statements of others in a user's words: of a pasted mail, or behind a taking back of orders."""
+        _, foreign = split_foreign(self.line.text)
+        return frozenset(read_statements(drop_traces(foreign))) if foreign else frozenset()
 
 
 @dataclass(frozen=True)
-class Answer:
+class SpokenAnswer:
     """An answer to a question: label of the speaker and message, and the words."""
 
     label: str
@@ -115,7 +124,7 @@ class Talk:
         """Tell a question from a sound: "Hmm?" asks nothing to stay open."""
         return len(question.encode()) >= _QUESTION_BYTES and bool(content_terms(question))
 
-    def answer(self, asked: Spoken, question: str) -> Answer | None:
+    def answer(self, asked: Spoken, question: str) -> SpokenAnswer | None:
         """Find the answer to a question: the following words of others closest to the question.
 
         Args:
@@ -130,12 +139,12 @@ class Talk:
             return None
         following = self.spoken[asked.place + 1 : asked.place + 1 + 2 * _LOOKED_AT]
         others = [one for one in following if one.line.speaker != asked.line.speaker][:_LOOKED_AT]
-        best: tuple[int, Answer] | None = None
+        best: tuple[int, SpokenAnswer] | None = None
         for other in others:
             for statement in other.statements[: 2 * _LOOKED_AT]:
                 if is_question(statement):
                     continue
                 shared = len(terms.intersection(content_terms(statement)))
                 if best is None or shared > best[0]:
-                    best = shared, Answer(label_of(other.line), shorten(statement, _ANSWER_CHARS))
+                    best = shared, SpokenAnswer(label_of(other.line), shorten(statement, _ANSWER_CHARS))
         return best[1] if best else None

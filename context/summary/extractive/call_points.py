@@ -1,21 +1,28 @@
 """Points from tool calls: call, outcome and data of the output."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.extractive.facts import read_facts
+from context.summary.extractive.facts import read_facts, read_rows
 from context.summary.extractive.point import Point, plain_numbers
+from context.summary.proof import tells_act
 from context.summary.sections import Section
 from context.text.clip import one_line
-from context.text.identifiers import extract_identifiers
+from context.text.identifiers import extract_identifiers, normal
 from context.types import Role
 
 _CALL_CHARS = 140
 _OUTCOME_CHARS = 110
 _MAX_NAMES = 4
 _NAME, _RECENT, _READS, _ACTS, _FACT = 0.5, 2.0, 1.0, 2.5, 1.5
+_NAMED, _UNNAMED, _RECORD, _LEAST_NAMED = 3.0, -4.0, 3.0, 0.3
+_THOUGHTS = frozenset({"think", "thought", "sequentialthinking", "sequential_thinking"})
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_NUMBER = re.compile(r"(?<![\w.])\d{3,}(?![\w.])")
 _SUBJECT = re.compile(r"[^(\s]*\((?:[\w-]+=(?:\".*?\"|[^\",]*))?(?=, [\w-]+=|\)\Z)", re.DOTALL)
 _READING = (
     "read", "get", "list", "search", "find", "grep", "ls", "cat", "fetch", "view", "query", "lookup", "think",
@@ -39,12 +46,20 @@ def call_points(lines: Sequence[RenderedLine], *, recency: Callable[[int], float
         groups.setdefault(call.subject, []).append(call)
         if not call.is_open:
             worked[call.name] = call.line.seq
+    last_calls = [calls[-1] for calls in groups.values()]
+    told = {
+        call.line: read_facts(call.outcome.text) for call in last_calls if call.outcome and not call.is_open
+    }
+    named = _Named.of(lines, [fact for facts in told.values() for fact in facts])
     for calls in groups.values():
         last = calls[-1]
-        facts = read_facts(last.outcome.text) if last.outcome and not last.is_open else []
+        facts = told.get(last.line, [])
         overcome = worked.get(last.name, 0) > last.line.seq
-        yield _call_point(calls, recency, overcome=overcome, has_facts=bool(facts))
-        yield from _fact_points(last, facts, recency)
+        if not last.says_nothing and not (facts and _only_reads(last.name)):
+            yield _call_point(calls, recency, overcome=overcome, has_facts=bool(facts))
+        yield from _fact_points(last, facts, recency, named)
+        if not facts and not last.is_open:
+            yield from _row_points(last)
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,35 @@ class _Call:
     @property
     def is_open(self) -> bool:
         return self.outcome is None or self.outcome.failed
+
+    @property
+    def says_nothing(self) -> bool:
+        """True for a thought written down as a call: no outcome comes of it."""
+        return self.name.casefold() in _THOUGHTS and not self.is_open
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Names of facts also said in words or given to a tool: somebody needs such a fact."""
+
+    spoken: frozenset[str]
+    facts: Mapping[str, int]
+
+    @classmethod
+    def of(cls, lines: Sequence[RenderedLine], facts: Sequence[str]) -> "_Named":
+        spoken = (line.text for line in lines if line.kind is not LineKind.RESULT)
+        held = Counter(name for fact in facts for name in _exact_names(fact))
+        return cls(frozenset(name for text in spoken for name in _exact_names(text)), held)
+
+    def share(self, fact: str) -> float:
+        """Add up the spoken names of a fact; a name of many facts tells little about each."""
+        return sum(1 / self.facts[name] for name in _exact_names(fact) if name in self.spoken)
+
+
+@lru_cache(maxsize=4_096)
+def _exact_names(text: str) -> frozenset[str]:
+    capitals = (word for word in _WORD.findall(text) if word[0].isupper())
+    return frozenset(map(normal, (*extract_identifiers(text), *_NUMBER.findall(text), *capitals)))
 
 
 def _calls(lines: Sequence[RenderedLine]) -> Iterator[_Call]:
@@ -94,14 +138,34 @@ def _call_point(
     return Point(section, text, worth, end)
 
 
-def _fact_points(call: _Call, facts: Sequence[str], recency: Callable[[int], float]) -> Iterator[Point]:
+def _fact_points(
+    call: _Call, facts: Sequence[str], recency: Callable[[int], float], named: _Named
+) -> Iterator[Point]:
+    """Make a point from each fact; of a list to choose from, the facts that somebody named come first."""
     if call.outcome is None:
         return
+    is_list = call.outcome.text.lstrip().startswith("[")
+    head, tail = f"{_short_call(call)} -> ", f" {_cite(call.line.seq, call.outcome.seq)}"
     for place, fact in enumerate(facts):
-        names = min(len(extract_identifiers(fact)), _MAX_NAMES)
-        worth = _FACT + _NAME * names + _RECENT * recency(call.outcome.seq)
-        text = f"{call.name} -> {plain_numbers(fact)} [{call.outcome.seq}]"
-        yield Point(Section.DONE, text, worth, call.outcome.seq, place=place + 1, is_fact=True)
+        share = named.share(fact)
+        worth = _FACT + _NAME * min(len(extract_identifiers(fact)), _MAX_NAMES)
+        worth += _RECENT * recency(call.outcome.seq) + _NAMED * min(share, 1.0)
+        worth += _UNNAMED * (is_list and share < _LEAST_NAMED) + _RECORD * (not is_list)
+        text = head + plain_numbers(fact) + tail
+        yield Point(
+            Section.DONE, text, max(worth, 0.0), call.outcome.seq, head, tail, place=place + 1, is_fact=True
+        )
+
+
+def _row_points(call: _Call) -> Iterator[Point]:
+    """Make a spare point from each row of a plain output; a row that tells of a deed proves none."""
+    if call.outcome is None:
+        return
+    head, tail = f"{_short_call(call)} -> ok: ", f" {_cite(call.line.seq, call.outcome.seq)}"
+    rows = (row for row in read_rows(call.outcome.text) if not tells_act(row))
+    for place, row in enumerate(rows):
+        text = head + plain_numbers(row) + tail
+        yield Point(Section.DONE, text, 0.0, call.outcome.seq, head, tail, place=place + 1, is_spare=True)
 
 
 def _call_text(calls: list[_Call], *, has_facts: bool) -> str:

@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - currencies of several scripts
+# ruff: noqa: E501, RUF001 - tables; words and currencies of several scripts
 """Changed values: the newest value stays, with the previous value."""
 
 import re
@@ -6,16 +6,38 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from context.summary.extractive.point import Point
+from context.text.figures import DATES
 from context.text.terms import content_terms
 
+_CURRENCY = r"(?:USD|EUR|GBP|CHF|JPY|CNY|KRW|INR|RUB|UAH|PLN|TRY|SEK|dollars?|d[oó]lares?|euros?|pounds?|francs?|franken|€|£|元|円|원|руб\w*|грн|zł\w*|kr|tl|lira)"
 _KINDS = {
-    "money": r"[$€£¥₹₽₩₺]\s?\d[\d.,]*\d?[kKmM]?\b"
-    r"|\b\d[\d.,]*\s?(?:USD|EUR|GBP|dollars?|euros?|€|£|元|円|원|руб\w*)",
-    "share": r"\b\d[\d.,]*\s?%",
-    "time": r"\b\d{1,2}:\d{2}(?:\s?[APap]\.?[Mm]\.?)?\b|\b\d{1,2}\s?[APap]\.?[Mm]\b\.?",
-    "date": r"\b\d{4}-\d{2}-\d{2}\b",
+    "money": rf"[$€£¥₹₽₩₺]\s?\d[\d.,]*\d?[kKmM]?(?!\w)|(?<![\w.,])\d[\d.,\u00a0\u202f]*\s?{_CURRENCY}(?!\w)|\d[\d.,]*\s?(?:元|円|원|块)",
+    "share": r"(?<![\w.,])\d[\d.,]*\s?%|(?<![\w.,])\d[\d.,]*\s(?:percent|prozent|pour cent|por ciento|por cento|per cento|процент\w*|відсот\w*)",
+    "time": r"(?<![\w:])\d{1,2}:\d{2}(?:\s?[ap]\.?m\.?)?(?!\w)|(?<![\w:])\d{1,2}\s?[ap]\.?m\b\.?",
+    "date": f"(?:{DATES.pattern})",
+    "version": r"(?<![\w.])v?\d{1,4}(?:\.\d{1,4}){1,3}(?![\w.,]*\d)",
+    "number": r"(?<![\w.,:/#-])\d{1,9}(?:[.,]\d{3})*(?![\w:/%-]|[.,]\d)|(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\d{1,9}|\d{1,9}(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])",
 }
-_VALUE = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()))
+_VALUE = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
+"""Kinds of values, the most telling first; what is left of a statement after a kind is looked at for the next."""
+_CHANGE_WORDS = (
+    "now|new|changed?|changes|moved?|moves|postponed|rescheduled|updated?|update|instead|correction|corrected|actually|went|goes|raised|lowered|increased|reduced|dropped|"
+    "jetzt|nun|neu\\w{0,2}|geändert|verschoben|korrektur|stattdessen|erhöht|gesenkt|gestiegen|doch|maintenant|nouveau|nouvelle|désormais|changé|déplacé\\w?|reporté\\w?|finalement|"
+    "ahora|nuev[oa]|cambi\\w{1,3}|movid[oa]|movió|actualiza\\w*|finalmente|agora|nov[oa]|mudou|alterad[oa]|adiad[oa]|adesso|ora|nuov[oa]|cambiat[oa]|spostat[oa]|"
+    "nu|nieuwe?|gewijzigd|verzet|teraz|now[yae]|zmienion\\w|przesunięt\\w|artık|şimdi|yeni|değişti|ertelendi|теперь|сейчас|новый|новая|новое|изменил\\w*|перенес\\w+|перенёс\\w*|"
+    "тепер|зараз|нов[аеий]|змінил\\w*|перенес\\w*"
+)
+_CHANGE = re.compile(
+    rf"(?<!\w)(?:{_CHANGE_WORDS})(?!\w)|现在|现改|如今|改为|改成|改到|改了|推迟到?|提前到?|更新|变成|変更|変わ|今は|新しい|이제|지금|변경|바뀌|الآن|تغير|أصبح|עכשיו|השתנה|अब|बदल",
+    re.IGNORECASE,
+)
+"""Words of a change: no part of the thing, and proof that another speaker speaks of the same thing."""
+_MANY_TIMES = frozenset({"date", "version", "number"})
+"""Values that differ from one time to the next: a change only by a word of change, or of a thing that has one."""
+_ONE = re.compile(
+    r"(?<!\w)(?:deadline|due|frist|abgabe\w*|stichtag|échéance|date limite|fecha límite|plazo|prazo|scadenza|termijn|termin|teslim|дедлайн\w*|срок\w*|термін\w*)(?!\w)|截止|締め切り|締切|마감|موعد|מועד|अंतिम तिथि",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)\b")
 _MOST_TERMS = 14
 _REMEMBERED = 6
@@ -32,12 +54,15 @@ class _Valued:
     value: str
     terms: frozenset[str]
     names: frozenset[str]
+    is_change: bool
+    recurs: bool
 
 
 def with_changes(points: Sequence[Point]) -> list[Point]:
     """Replace an older value by a newer value of the same thing.
 
-    The same speaker says the same with another amount, share, time or date, and no name differs.
+    The same is said with another amount, share, time, date, version or number, and no name differs. Another
+    speaker must speak of a change: otherwise the two may speak of two things, each of the speaker's own.
 
     Args:
         points: Said points, in order.
@@ -74,14 +99,19 @@ def _told(point: Point, points: Sequence[Point], change: tuple[int, str, str]) -
 
 
 def _valued(at: int, statement: str) -> _Valued | None:
-    found: list[re.Match[str]] = list(_VALUE.finditer(statement))
-    if len(found) != 1 or found[0].lastgroup is None:
+    rest, values = statement, list[tuple[str, str]]()
+    for kind, pattern in _VALUE.items():
+        values.extend((kind, found[0].strip()) for found in pattern.finditer(rest))
+        rest = pattern.sub(" ; ", rest)
+    if len(values) != 1:
         return None
-    rest = f"{statement[: found[0].start()]} {statement[found[0].end() :]}"
-    terms = frozenset(content_terms(rest)[:_MOST_TERMS])
+    terms = frozenset(content_terms(_CHANGE.sub(" ", rest))[:_MOST_TERMS])
     if len(terms) < _LEAST_SHARED:
         return None
-    return _Valued(at, found[0].lastgroup, found[0][0].strip(), terms, frozenset(_names(rest)))
+    names = frozenset(_names(_CHANGE.sub(" ", rest)))
+    kind, value = values[0]
+    recurs = kind in _MANY_TIMES and not (kind == "date" and _ONE.search(rest))
+    return _Valued(at, kind, value, terms, names, is_change=_CHANGE.search(rest) is not None, recurs=recurs)
 
 
 def _names(text: str) -> Iterable[str]:
@@ -99,12 +129,13 @@ def _former(
         for other in by_term.get((valued.kind, term), []):
             shared[other.at] = shared.get(other.at, 0) + 1
             known[other.at] = other
-    speaker = _speaker(points[valued.at])
+    own = points[valued.at]
     for at in sorted(shared, reverse=True):
         other = known[at]
         most = max(len(other.terms), len(valued.terms))
         is_same = shared[at] >= max(_LEAST_SHARED, _LEAST_SHARE * most) and other.names == valued.names
-        if is_same and _speaker(points[at]) == speaker and points[at].order < points[valued.at].order:
+        may_tell = valued.is_change or (not valued.recurs and _speaker(points[at]) == _speaker(own))
+        if is_same and may_tell and points[at].order < own.order:
             return other if other.value != valued.value else None
     return None
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from context.summary.extractive.point import Point
@@ -16,7 +16,9 @@ _SHARES = {
     Section.DONE: 0.1,
 }
 """Share of each section chosen by worth alone, before the rest goes to the most telling points."""
-_FACTS_SHARE = 0.4
+_FACTS_SHARE = 0.5
+_LEAST_FACT = 2.0
+_FACT_TOKENS = 15
 _SEGMENT_TOKENS = 150
 """Tokens of the summary for each stretch of the conversation with at least a single point."""
 _MOST_SEGMENTS = 60
@@ -45,7 +47,7 @@ class PointChoice:
         self.points = points
         self.terms = [tuple(dict.fromkeys(content_terms(point.body, limit=_MOST_TERMS))) for point in points]
         self.costs = [count(point.text) + LINE_TOKENS for point in points]
-        self._heads = [count(point.head) + LINE_TOKENS if point.head else 0 for point in points]
+        self._heads = [count(point.head + point.tail) + LINE_TOKENS if point.head else 0 for point in points]
         self._all_titles = titles
         self._weights = self._weigh()
         self._by_worth = sorted(range(len(points)), key=lambda at: (-points[at].score, -points[at].order))
@@ -65,7 +67,9 @@ class PointChoice:
             round_.take_best(section, int(budget * share))
         for segment in self.segments(budget):
             round_.speak_for(segment)
-        round_.fill()
+        round_.take_facts()
+        round_.fill(at for at, point in enumerate(self.points) if not point.is_spare)
+        round_.fill(at for at, point in enumerate(self.points) if point.is_spare)
         chosen = [self.points[at] for at in round_.taken]
         return sorted(chosen, key=lambda point: (point.order, point.place))
 
@@ -74,16 +78,27 @@ class PointChoice:
         """All points, most worth first."""
         return self._by_worth
 
+    @property
+    def facts(self) -> Sequence[int]:
+        """The data of tools' output of some worth, most worth first."""
+        return [
+            at for at in self._by_worth if self.points[at].is_fact and self.points[at].score >= _LEAST_FACT
+        ]
+
+    def body_cost(self, at: int) -> int:
+        """Compute the tokens of a point without the label, shared by the data of an output."""
+        return self.costs[at] - self._heads[at] + _FACT_TOKENS
+
     def gain(self, at: int, told: set[str]) -> float:
         """Compute the amount of new information in a point."""
-        new = sum(self._weights[term] for term in self.terms[at] if term not in told)
+        new = sum(self._weights.get(term, 1.0) for term in self.terms[at] if term not in told)
         return new * (1 + _SCORE_WEIGHT * self.points[at].score)
 
     def cost(self, at: int, lines: Mapping[tuple[Section, str], int]) -> int:
         """Compute the tokens of a point: the label of a line is paid once."""
         point = self.points[at]
-        room = LINE_CHARS - lines.get((point.section, point.head), LINE_CHARS)
-        shared = point.head and shares_line(point.section) and len(point.body) <= room
+        room = LINE_CHARS - lines.get((point.section, point.head + point.tail), LINE_CHARS)
+        shared = point.head and shares_line(point) and len(point.body) <= room
         return max(self.costs[at] - (self._heads[at] if shared else 0), 1)
 
     def title(self, section: Section) -> int:
@@ -98,7 +113,7 @@ class PointChoice:
         return self._segments[wanted]
 
     def _cut(self, wanted: int) -> Iterator[list[int]]:
-        said = [at for at, point in enumerate(self.points) if point.order >= 0 and not point.is_fact]
+        said = [at for at, point in enumerate(self.points) if point.order >= 0 and not point.is_data]
         said.sort(key=lambda at: (self.points[at].order, self.points[at].place))
         if wanted < 1 or len(said) < 2 * wanted:
             return
@@ -122,8 +137,9 @@ class PointChoice:
 
     def _weigh(self) -> dict[str, float]:
         """Weigh terms: more weight for terms in more points, unless in nearly all; a rare term counts too."""
-        held = Counter(term for terms in self.terms for term in terms)
-        total = len(self.points) + 1
+        counted = [at for at, point in enumerate(self.points) if not point.is_spare]
+        held = Counter(term for at in counted for term in self.terms[at])
+        total = len(counted) + 1
         return {
             term: (1 + math.log1p(number)) * math.log(1 + total / number) for term, number in held.items()
         }
@@ -146,8 +162,14 @@ class _Round:
         floor = self._left - share
         for at in self._choice.by_worth:
             point = self._choice.points[at]
-            if point.section is section and not point.is_fact:
+            if point.section is section and not point.is_data:
                 self._take(at, floor=max(floor, 0))
+
+    def take_facts(self) -> None:
+        """Take the data of tools' output, most worth a token first, up to its share."""
+        choice = self._choice
+        for at in sorted(choice.facts, key=lambda at: -choice.points[at].score / choice.body_cost(at)):
+            self._take(at)
 
     def speak_for(self, segment: Sequence[int]) -> None:
         """Take the most telling point of a stretch without any taken point."""
@@ -158,10 +180,9 @@ class _Round:
             if self._take(at):
                 return
 
-    def fill(self) -> None:
-        """Take the most telling points for the tokens until nothing fits."""
-        choice = self._choice
-        heap = [(-self._value(at), at) for at in range(len(choice.points)) if at not in self.taken]
+    def fill(self, candidates: Iterable[int]) -> None:
+        """Take the most telling candidates for the tokens until nothing fits."""
+        heap = [(-self._value(at), at) for at in candidates if at not in self.taken]
         heapify(heap)
         while heap:
             value, at = heappop(heap)
@@ -185,7 +206,7 @@ class _Round:
         self._left -= cost
         self._facts_left -= cost * point.is_fact
         self._titles.add(point.section)
-        line = point.section, point.head
+        line = point.section, point.head + point.tail
         long = self._lines.get(line, LINE_CHARS) + len(point.body)
         self._lines[line] = long if long <= LINE_CHARS else len(point.text)
         self._told.update(self._choice.terms[at])
@@ -193,6 +214,6 @@ class _Round:
         return True
 
 
-def shares_line(section: Section) -> bool:
-    """Check whether points of a message share a line in a section; protected points stand alone."""
-    return section in {Section.PEOPLE, Section.DECISIONS}
+def shares_line(point: Point) -> bool:
+    """Check whether a point shares a line with others of the message; protected points stand alone."""
+    return point.is_data or point.section in {Section.PEOPLE, Section.DECISIONS}

@@ -16,8 +16,10 @@ class Point:
         score: Worth compared with other points of the section, >= 0.
         order: Place among the points: carried points below 0, new points by message.
         head: Label at the beginning of the text; points of a message and section may share the label.
+        tail: Citation at the end of the text, shared like the label.
         place: Index of the statement in the message, from 0.
         is_fact: True for data of a tool's output.
+        is_spare: True for a row of a tool's plain output, told only in room that nothing else fills.
     """
 
     section: Section
@@ -25,19 +27,26 @@ class Point:
     score: float
     order: int
     head: str = ""
+    tail: str = ""
     place: int = 0
     is_fact: bool = False
+    is_spare: bool = False
+
+    @property
+    def is_data(self) -> bool:
+        """True for anything of a tool's output."""
+        return self.is_fact or self.is_spare
 
     @property
     def body(self) -> str:
-        """The text without the label."""
-        return self.text[len(self.head) :]
+        """The text without label and citation."""
+        return self.text[len(self.head) : len(self.text) - len(self.tail)]
 
     @classmethod
     def said(cls, line: RenderedLine, section: Section, statement: str, score: float, place: int) -> "Point":
         """Make a point from somebody's words."""
         head = f"{label_of(line)} "
-        return cls(section, head + statement, score, line.seq, head, place)
+        return cls(section, head + statement, score, line.seq, head, place=place)
 
 
 def label_of(line: RenderedLine) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from context.conversation.transcript import RenderedLine
-from context.summary.extractive.addressed import is_addressed_rule
+from context.summary.addressed import is_addressed_rule
 from context.summary.extractive.answers import Spoken, Talk
 from context.summary.extractive.call_points import call_points
 from context.summary.extractive.changes import with_changes
@@ -130,7 +130,7 @@ def _place_of_user(
     spoken: Spoken, statement: str, place: int, talk: Talk, cues: frozenset[Cue]
 ) -> tuple[Section, float]:
     asks = is_question(statement)
-    if not asks and is_addressed_rule(statement):
+    if not asks and is_addressed_rule(statement) and statement not in spoken.foreign:
         return Section.CONSTRAINTS, _WORTH["strong_rule" if is_strong_rule(statement) else "weak_rule"]
     if spoken is talk.first_by_user and place == talk.objective_place:
         return Section.OBJECTIVE, _WORTH["strong_rule"]

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.choosing import LINE_CHARS, LINE_TOKENS, PointChoice, shares_line
-from context.summary.extractive.point import Point
+from context.summary.extractive.point import Point, label_of, plain_numbers
 from context.summary.extractive.scored_points import find_points
 from context.summary.extractive.statements import shorten
 from context.summary.gate import GateSettings, covered_identifiers, protected_identifiers
 from context.summary.prompt import SummaryInput
 from context.summary.sections import PROTECTED, Section, read_sections, section_titles, write_sections
+from context.text.clip import one_line
 from context.text.identifiers import extract_identifiers, identifier_recall, normal
 from context.text.marker_words import is_question, is_strong_rule
 from context.text.sentences import split_sentences
@@ -68,6 +69,7 @@ _FIGURE = re.compile(r"\W*[\d.,]+\s?\W*\w{0,8}")
 _MAX_NAMES = 60
 _NAMES_A_LINE = 12
 _CARRIED_CHARS = LINE_CHARS
+_MOST_REPEATED = 12
 _ROUNDS = 4
 """Maximum tries at filling the budget: a line costs a little less than the parts."""
 _SPARE_SHARE = 0.03
@@ -87,7 +89,7 @@ def summarize(request: SummaryInput, *, count: Callable[[str], int] = count_text
 
     Returns:
         Notes of at most `request.budget_tokens` counted tokens, in the sections of every summary; "" when the
-        budget has no room for a single line.
+        budget has no room for a single line. Of words without content, such as greetings, a line or two.
     """
     header = _WHAT_IT_IS.get(request.language, _WHAT_IT_IS["en"])
     covered = covered_identifiers(request.lines, limit=_MAX_NAMES)
@@ -98,7 +100,21 @@ def summarize(request: SummaryInput, *, count: Callable[[str], int] = count_text
     writer = _SummaryWriter(
         request, covered, PointChoice(points, titles, count), _names(request, covered), count
     )
-    return _fitted(writer, header, _budget(request, count))
+    budget = _budget(request, count)
+    return _fitted(writer, header, budget) or _repeated(request, header, budget, count)
+
+
+def _repeated(request: SummaryInput, header: str, budget: int, count: Callable[[str], int]) -> str:
+    """Repeat words without content, such as greetings, each once; as many as fit."""
+    said = {line.text: line for line in reversed(request.lines) if line.kind is LineKind.TEXT}
+    text, items = "", list[str]()
+    for line in reversed(said.values()):
+        items.append(f"{label_of(line)} {plain_numbers(one_line(line.text, LINE_CHARS))}")
+        longer = f"{header}\n\n{write_sections({Section.PEOPLE: items}, request.language)}"
+        if count(longer) > budget or len(items) > _MOST_REPEATED:
+            break
+        text = longer
+    return text
 
 
 def _fitted(writer: "_SummaryWriter", header: str, most: int) -> str:
@@ -185,10 +201,18 @@ def _lines(chosen: Sequence[Point], section: Section) -> list[str]:
     for point in chosen:
         if point.section is not section:
             continue
-        is_next = last is not None and bool(point.head) and last.head == point.head and shares_line(section)
-        if last and is_next and len(lines[-1]) + len(point.body) <= LINE_CHARS:
-            gap = " " if point.place == last.place + 1 else " … "
-            lines[-1] += gap + point.body
+        is_next = last is not None and bool(point.head) and last.head == point.head and shares_line(point)
+        if last and is_next and last.tail == point.tail and len(lines[-1]) + len(point.body) <= LINE_CHARS:
+            gap = (
+                "; "
+                if point.is_fact
+                else " … "
+                if point.is_spare
+                else " "
+                if point.place == last.place + 1
+                else " … "
+            )
+            lines[-1] = lines[-1].removesuffix(last.tail) + gap + point.body + point.tail
         else:
             lines.append(point.text)
         last = point

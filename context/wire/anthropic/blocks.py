@@ -7,20 +7,22 @@ from typing import Never
 from urllib.parse import urlsplit
 
 from context.text.sanitize import decode_inner
-from context.types import JsonObject, Role, Wire
+from context.types import JsonObject, Role
+from context.wire.anthropic.facts import LIMITS
 from context.wire.media import note_for
+from context.wire.names import shape_name
 from context.wire.neutral import (
-    Call,
     Loss,
     LossKind,
+    NeutralCall,
     NeutralEntry,
     NeutralMedia,
     NeutralMediaKind,
     Text,
     ToolAnswer,
     contents_of,
+    member,
 )
-from context.wire.pairing import fit_name
 
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
@@ -29,7 +31,7 @@ def blocks_of(entry: NeutralEntry, losses: list[Loss]) -> list[JsonObject]:
     """Write an entry's parts as blocks, in order; blank texts, refused by the provider, are left out."""
     blocks: list[JsonObject] = []
     for part in entry.parts:
-        if isinstance(part, Call):
+        if isinstance(part, NeutralCall):
             blocks.append(_tool_use(entry.seq, part, losses))
         elif isinstance(part, ToolAnswer):
             blocks.append(_tool_result(entry.seq, part, losses))
@@ -48,6 +50,11 @@ def told_blocks(content: str | Sequence[JsonObject]) -> list[JsonObject]:
     if isinstance(content, str):
         return [_text(content)] if content.strip() else []
     return [_told_result(block) for block in content if not _is_blank(block)]
+
+
+def opens_with_compaction(blocks: object) -> bool:
+    """Tell whether content begins with a compaction, which may stand first, whoever speaks."""
+    return isinstance(blocks, list) and bool(blocks) and member(blocks[0], "type") == "compaction"
 
 
 def _is_blank(block: JsonObject) -> bool:
@@ -95,8 +102,8 @@ def _text(text: str) -> JsonObject:
     return {"type": "text", "text": text}
 
 
-def _tool_use(seq: int, call: Call, losses: list[Loss]) -> JsonObject:
-    name = fit_name(call.name, Wire.ANTHROPIC)
+def _tool_use(seq: int, call: NeutralCall, losses: list[Loss]) -> JsonObject:
+    name = shape_name(call.name, LIMITS.name_chars)
     if name != call.name:
         losses.append(Loss(seq, LossKind.TOOL_NAME, "the tool's name was shaped for this format"))
     arguments = None if call.free_form else parse_arguments(call.arguments)

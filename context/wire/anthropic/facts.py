@@ -1,7 +1,17 @@
 """Facts of an Anthropic message."""
 
 from context.types import JsonObject, Role
-from context.wire.facts import MessageFacts, need_content, need_distinct, need_object, need_role, need_text
+from context.wire.facts import (
+    Limits,
+    MessageFacts,
+    need_content,
+    need_distinct,
+    need_object,
+    need_role,
+    need_text,
+)
+
+LIMITS = Limits(id_chars=64, name_chars=128, has_plain_ids=True)
 
 ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 """Roles; `system` is a message inside the conversation, since the system prompt stands apart."""
@@ -15,7 +25,8 @@ def describe(body: JsonObject, path: str) -> MessageFacts:
     role = ROLES[need_role(body, ROLES, path)]
     calls: list[str] = []
     answers: list[str] = []
-    for i, block in enumerate(need_content(body, path)):
+    blocks = need_content(body, path)
+    for i, block in enumerate(blocks):
         where = f"{path}.content[{i}]"
         if is_call(block):
             calls.append(need_text(block, "id", where))
@@ -30,7 +41,14 @@ def describe(body: JsonObject, path: str) -> MessageFacts:
         role,
         call_ids=tuple(i for i in made if i not in given),
         answer_ids=tuple(i for i in given if i not in made),
+        compacts=any(map(is_compaction, blocks)),
     )
+
+
+def is_compaction(block: JsonObject) -> bool:
+    """Tell whether a block stands for everything before; without content, the provider failed to make one."""
+    texts = (block.get("content"), block.get("encrypted_content"))
+    return block.get("type") == "compaction" and any(isinstance(text, str) and text for text in texts)
 
 
 def is_call(block: JsonObject) -> bool:

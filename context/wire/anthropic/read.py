@@ -2,11 +2,13 @@
 
 from context.types import JsonObject, Message, Role
 from context.wire.anthropic.facts import SERVER_CALLS
+from context.wire.media import joined_text, read_unknown
 from context.wire.neutral import (
-    Call,
+    LOST_COMPACTION,
     Content,
     LossKind,
     Lost,
+    NeutralCall,
     NeutralEntry,
     NeutralMedia,
     NeutralMediaKind,
@@ -21,6 +23,8 @@ from context.wire.neutral import (
 
 _KNOWN = frozenset({"role", "content", "type"})
 _THINKING = frozenset({"thinking", "redacted_thinking"})
+BLOCKS = _THINKING | {"text", "image", "document", "search_result", "container_upload"}
+"""Types of blocks of words or media."""
 
 
 def read(message: Message) -> list[NeutralEntry]:
@@ -41,14 +45,16 @@ def _block(block: JsonObject) -> list[Part]:
     kind = str(block["type"])
     if kind in _THINKING:
         return [Lost(LossKind.REASONING, "signed thinking was left out whole")]
+    if kind == "compaction":
+        return [LOST_COMPACTION]
     if kind == "tool_use":
         lost = lost_fields(block, {"type", "id", "name", "input"})
-        return [Call(block["id"], block["name"], dump(object_at(block, "input"))), *lost]
+        return [NeutralCall(block["id"], block["name"], dump(object_at(block, "input"))), *lost]
     if kind == "tool_result":
         return [_answer(block)]
     if kind in SERVER_CALLS or kind.endswith("_tool_result"):
         return [Lost(LossKind.CONTENT, f"a tool run by the provider was left out: {kind[:60]}")]
-    return list(_content_block(block, kind))
+    return list(read_block(block))
 
 
 def _answer(block: JsonObject) -> ToolAnswer:
@@ -57,12 +63,14 @@ def _answer(block: JsonObject) -> ToolAnswer:
     if isinstance(content, str):
         parts = [Text(content)] if content else []
     else:
-        parts = [piece for inner in content or [] for piece in _content_block(inner, str(inner["type"]))]
+        parts = [piece for inner in content or [] for piece in read_block(inner)]
     parts += lost_fields(block, {"type", "tool_use_id", "content", "is_error"})
     return ToolAnswer(block["tool_use_id"], tuple(parts), is_error=block.get("is_error") is True)
 
 
-def _content_block(block: JsonObject, kind: str) -> list[Content]:
+def read_block(block: JsonObject) -> list[Content]:
+    """Read a block of words or media into the neutral form."""
+    kind = str(block["type"])
     if kind == "text":
         text = text_at(block, "text")
         return [*([Text(text)] if text else []), *lost_fields(block, {"type", "text"})]
@@ -75,7 +83,7 @@ def _content_block(block: JsonObject, kind: str) -> list[Content]:
         return _document(block)
     if kind == "search_result":
         return _search_result(block)
-    return [Lost(LossKind.CONTENT, f"a block of type {kind[:40]} was left out")]
+    return read_unknown(block)
 
 
 def _document(block: JsonObject) -> list[Content]:
@@ -84,22 +92,15 @@ def _document(block: JsonObject) -> list[Content]:
     lost = lost_fields(block, {"type", "source", "title"})
     if source.get("type") not in {"text", "content"}:
         return [_source(NeutralMediaKind.FILE, source, title), *lost]
-    words = text_at(source, "data") or _inner_text(source.get("content"))
+    words = text_at(source, "data") or joined_text(source.get("content"))
     text = f"{title}\n\n{words}" if title else words
     return [Text(text), Lost(LossKind.CONTENT, "a text document became plain text"), *lost]
 
 
 def _search_result(block: JsonObject) -> list[Content]:
-    lines = [text_at(block, "title"), text_at(block, "source"), _inner_text(block.get("content"))]
+    lines = [text_at(block, "title"), text_at(block, "source"), joined_text(block.get("content"))]
     text = "\n".join(line for line in lines if line)
     return [Text(text), Lost(LossKind.CONTENT, "a search result became plain text")]
-
-
-def _inner_text(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, list) else []
-    return "\n\n".join(text_at(block, "text") for block in blocks if isinstance(block, dict))
 
 
 def _source(kind: NeutralMediaKind, source: JsonObject, name: str) -> Content:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from operator import is_
 
 from context.types import JsonObject, Role
-from context.wire.anthropic.blocks import blocks_of, told_blocks
+from context.wire.anthropic.blocks import blocks_of, opens_with_compaction, told_blocks
 from context.wire.neutral import (
     ConvertedWindow,
     Loss,
@@ -54,7 +54,8 @@ def write(entries: Sequence[NeutralEntry]) -> ConvertedWindow:
             _add(draft, _Piece(role, blocks_of(entry, draft.losses)), entry)
     _lift_misplaced(draft, entries[0].seq if entries else 0)
     items = [_item(piece) for piece in draft.pieces]
-    if (first := _spoken(draft.pieces)) and first.role == "assistant":
+    first = _spoken(draft.pieces)
+    if first and first.role == "assistant" and not opens_with_compaction(first.blocks):
         items.insert(0, dump(_FIRST))
         draft.losses.append(
             Loss(entries[0].seq, LossKind.ORDER, "a user's note was put first: a user must begin")

@@ -3,6 +3,7 @@
 from context.errors import InvalidInputError
 from context.types import JsonObject, Role
 from context.wire.facts import (
+    Limits,
     MessageFacts,
     kind_of,
     need_content,
@@ -11,6 +12,8 @@ from context.wire.facts import (
     need_role,
     need_text,
 )
+
+LIMITS = Limits(id_chars=40, name_chars=64)
 
 ROLES = {
     "system": Role.SYSTEM,

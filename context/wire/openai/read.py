@@ -1,12 +1,12 @@
 """Reader of OpenAI chat messages into the neutral form."""
 
 from context.types import JsonObject, Message, Role
-from context.wire.media import located, openai_file
+from context.wire.media import located, openai_file, read_unknown
 from context.wire.neutral import (
-    Call,
     Content,
     LossKind,
     Lost,
+    NeutralCall,
     NeutralEntry,
     NeutralMediaKind,
     Part,
@@ -29,6 +29,9 @@ _PART_FIELDS = {
     "file": {"type", "file"},
     "document_url": {"type", "document_url", "document_name"},
 }
+"""Known kinds of parts, each with its read fields."""
+
+PARTS = frozenset(_PART_FIELDS)
 
 
 def read(message: Message) -> list[NeutralEntry]:
@@ -66,7 +69,7 @@ def read_part(part: JsonObject) -> list[Content]:
     kind = part["type"]
     known = _PART_FIELDS.get(kind)
     if known is None:
-        return [Lost(LossKind.CONTENT, f"a part of type {kind[:40]} was left out")]
+        return read_unknown(part)
     return [_known_part(part, kind), *lost_fields(part, known)]
 
 
@@ -111,7 +114,7 @@ def _calls(body: JsonObject) -> list[Part]:
     legacy = body.get("function_call")
     if legacy:
         name = text_at(legacy, "name")
-        parts.append(Call(legacy_id(name), name, _arguments(legacy)))
+        parts.append(NeutralCall(legacy_id(name), name, _arguments(legacy)))
     return parts
 
 
@@ -119,10 +122,13 @@ def _call(call: JsonObject) -> list[Part]:
     lost = lost_fields(call, {"id", "type", "function", "custom", "index"})
     custom = object_at(call, "custom")
     if custom:
-        return [Call(call["id"], text_at(custom, "name"), text_at(custom, "input"), free_form=True), *lost]
+        return [
+            NeutralCall(call["id"], text_at(custom, "name"), text_at(custom, "input"), free_form=True),
+            *lost,
+        ]
     function = object_at(call, "function")
     name = text_at(function, "name") or text_at(call, "type")
-    return [Call(call["id"], name, _arguments(function)), *lost]
+    return [NeutralCall(call["id"], name, _arguments(function)), *lost]
 
 
 def _arguments(function: JsonObject) -> str:

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from context.types import JsonObject, Message, Role, Wire
+from context.types import JsonObject, Message, Role
 from context.wire.media import address_of, file_name, note_for
+from context.wire.names import shape_name
 from context.wire.neutral import (
-    Call,
     ConvertedWindow,
     Loss,
     LossKind,
+    NeutralCall,
     NeutralEntry,
     NeutralMedia,
     NeutralMediaKind,
@@ -21,8 +22,7 @@ from context.wire.neutral import (
     losses_of,
     told_contents,
 )
-from context.wire.openai.facts import says_nothing
-from context.wire.pairing import fit_name
+from context.wire.openai.facts import LIMITS, says_nothing
 
 _BLANK_CHARS = 200
 """Raw length above which a message without null, an empty list or a blank text always has content."""
@@ -107,7 +107,10 @@ def _write_group(group: Sequence[NeutralEntry], items: list[str], losses: list[L
 def _assistant(group: Sequence[NeutralEntry], losses: list[Loss]) -> JsonObject | None:
     texts = [part for entry in group for part in _texts(entry, told_contents(entry.parts), losses)]
     calls = [
-        _call(entry.seq, part, losses) for entry in group for part in entry.parts if isinstance(part, Call)
+        _call(entry.seq, part, losses)
+        for entry in group
+        for part in entry.parts
+        if isinstance(part, NeutralCall)
     ]
     if not texts and not calls:
         return None
@@ -204,8 +207,8 @@ def _shortest(parts: Sequence[JsonObject]) -> object:
     return list(parts)
 
 
-def _call(seq: int, call: Call, losses: list[Loss]) -> JsonObject:
-    name = fit_name(call.name, Wire.OPENAI)
+def _call(seq: int, call: NeutralCall, losses: list[Loss]) -> JsonObject:
+    name = shape_name(call.name, LIMITS.name_chars)
     if name != call.name:
         losses.append(Loss(seq, LossKind.TOOL_NAME, "the tool's name was shaped for this format"))
     if call.free_form:

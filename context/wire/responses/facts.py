@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from context.errors import InvalidInputError
 from context.types import JsonObject, Role
-from context.wire.facts import MessageFacts, kind_of, need_content, need_parts, need_role, need_text
+from context.wire.facts import Limits, MessageFacts, kind_of, need_content, need_parts, need_role, need_text
+
+LIMITS = Limits(id_chars=64, name_chars=64)
 
 ROLES = {
     "system": Role.SYSTEM,
@@ -16,6 +18,9 @@ NAMED_CALLS = frozenset({"function_call", "custom_tool_call"})
 MUST_PAIR = frozenset({"function_call", "custom_tool_call", "computer_call"})
 """Calls paired with outputs by `call_id` only; other calls may be internal to the provider."""
 
+COMPACTIONS = frozenset({"compaction", "compaction_summary"})
+"""Types of items that stand for everything before; an older client wrote the second."""
+
 REASONING = '"reasoning"'
 """Text present in every reasoning item, and in few other items."""
 
@@ -25,6 +30,7 @@ _MODEL_MADE_SUFFIXES = (
     "mcp_approval_request",
     "reasoning",
     "compaction",
+    "compaction_summary",
     "item_reference",
 )
 
@@ -43,7 +49,7 @@ def describe(body: JsonObject, path: str) -> MessageFacts:
     if kind in NAMED_CALLS:
         need_text(body, "name", path)
     role = ROLES.get(str(body.get("role")), Role.ASSISTANT)
-    return MessageFacts(role, call_ids=_call_ids(body, kind, path))
+    return MessageFacts(role, call_ids=_call_ids(body, kind, path), compacts=is_compaction(body))
 
 
 def item_type(body: JsonObject, path: str) -> str:
@@ -58,6 +64,12 @@ def item_type(body: JsonObject, path: str) -> str:
     if not isinstance(kind, str):
         raise InvalidInputError(f"{path}.type", f"must be a string, not {kind_of(kind)}")
     return need_text(body, "type", path)
+
+
+def is_compaction(body: JsonObject) -> bool:
+    """Tell whether an item stands for everything before."""
+    sealed = body.get("encrypted_content")
+    return body.get("type") in COMPACTIONS and isinstance(sealed, str) and bool(sealed)
 
 
 def is_answer_type(kind: str) -> bool:

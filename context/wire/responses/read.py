@@ -1,12 +1,13 @@
 """Reader of OpenAI Responses items into the neutral form."""
 
 from context.types import JsonObject, Message, Role
-from context.wire.media import located, openai_file
+from context.wire.media import located, openai_file, read_unknown
 from context.wire.neutral import (
-    Call,
+    LOST_COMPACTION,
     Content,
     LossKind,
     Lost,
+    NeutralCall,
     NeutralEntry,
     NeutralMedia,
     NeutralMediaKind,
@@ -18,7 +19,7 @@ from context.wire.neutral import (
     object_at,
     text_at,
 )
-from context.wire.responses.facts import is_answer_type, item_type
+from context.wire.responses.facts import COMPACTIONS, is_answer_type, item_type
 
 _TEXTS = {
     "input_text": "text",
@@ -27,6 +28,11 @@ _TEXTS = {
     "summary_text": "text",
     "refusal": "refusal",
 }
+ITEM_PARTS = frozenset(
+    {"input_text", "output_text", "refusal", "text", "input_image", "input_file", "input_audio"}
+)
+"""Types of parts of a message."""
+
 _BOOKKEEPING = frozenset({"type", "id", "status", "call_id"})
 _MESSAGE_FIELDS = frozenset({"role", "content"}) | _BOOKKEEPING
 
@@ -44,6 +50,8 @@ def read(message: Message) -> list[NeutralEntry]:
         parts = _answer(body, kind, message.answer_ids[0])
     elif kind == "reasoning":
         parts = [Lost(LossKind.REASONING, "a reasoning item was left out whole")]
+    elif kind in COMPACTIONS:
+        parts = [LOST_COMPACTION]
     else:
         parts = [Lost(LossKind.CONTENT, f"an item of type {kind[:40]} was left out")]
     role = Role.ASSISTANT if message.role is Role.TOOL and not is_answer_type(kind) else message.role
@@ -54,10 +62,11 @@ def _content(content: object) -> list[Content]:
     if isinstance(content, str):
         return [Text(content)] if content else []
     parts = content if isinstance(content, list) else []
-    return [piece for part in parts for piece in _part(part)]
+    return [piece for part in parts for piece in read_item_part(part)]
 
 
-def _part(part: JsonObject) -> list[Content]:
+def read_item_part(part: JsonObject) -> list[Content]:
+    """Read a part of an item into the neutral form."""
     kind = str(part["type"])
     if kind in _TEXTS:
         text = Text(text_at(part, _TEXTS[kind]), refusal=kind == "refusal")
@@ -73,7 +82,7 @@ def _part(part: JsonObject) -> list[Content]:
         audio = object_at(part, "input_audio")
         mime = f"audio/{text_at(audio, 'format') or 'wav'}"
         return [located(NeutralMediaKind.AUDIO, f"data:{mime};base64,{text_at(audio, 'data')}")]
-    return [Lost(LossKind.CONTENT, f"a part of type {kind[:40]} was left out")]
+    return read_unknown(part)
 
 
 def _image(part: JsonObject) -> Content:
@@ -90,13 +99,16 @@ def _image(part: JsonObject) -> Content:
 def _call(body: JsonObject, kind: str, call_id: str) -> list[Part]:
     if kind == "function_call":
         lost = lost_fields(body, _BOOKKEEPING | {"name", "arguments"})
-        return [Call(call_id, text_at(body, "name"), text_at(body, "arguments") or "{}"), *lost]
+        return [NeutralCall(call_id, text_at(body, "name"), text_at(body, "arguments") or "{}"), *lost]
     if kind == "custom_tool_call":
         lost = lost_fields(body, _BOOKKEEPING | {"name", "input"})
-        return [Call(call_id, text_at(body, "name"), text_at(body, "input"), free_form=True), *lost]
+        return [NeutralCall(call_id, text_at(body, "name"), text_at(body, "input"), free_form=True), *lost]
     rest = {key: value for key, value in body.items() if key not in _BOOKKEEPING}
     name = kind.removesuffix("_call")
-    return [Call(call_id, name, dump(rest)), Lost(LossKind.CONTENT, f"a {kind[:40]} became a function call")]
+    return [
+        NeutralCall(call_id, name, dump(rest)),
+        Lost(LossKind.CONTENT, f"a {kind[:40]} became a function call"),
+    ]
 
 
 def _answer(body: JsonObject, kind: str, call_id: str) -> list[Part]:
@@ -116,7 +128,7 @@ def _output(output: object) -> list[Content]:
     if isinstance(output, str):
         return [Text(output)] if output else []
     if isinstance(output, dict) and output.get("type") == "computer_screenshot":
-        return _part(output)
+        return read_item_part(output)
     if isinstance(output, list) and all(isinstance(part, dict) and _is_part(part) for part in output):
         return _content(output)
     return [Text(dump(output))]

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Collection, Iterable, Sequence
 
-from context.types import JsonObject, Role, Wire
+from context.types import JsonObject, Role
 from context.wire.media import address_of, file_name, note_for
+from context.wire.names import shape_name
 from context.wire.neutral import (
-    Call,
     ConvertedWindow,
     Loss,
     LossKind,
+    NeutralCall,
     NeutralEntry,
     NeutralMedia,
     NeutralMediaKind,
@@ -21,8 +22,7 @@ from context.wire.neutral import (
     losses_of,
     told_contents,
 )
-from context.wire.pairing import fit_name
-from context.wire.responses.facts import REASONING, loose_reasoning
+from context.wire.responses.facts import LIMITS, REASONING, loose_reasoning
 
 LOOSE_REASONING = (LossKind.REASONING, "reasoning that led to nothing was left out")
 
@@ -37,7 +37,9 @@ def write(entries: Sequence[NeutralEntry]) -> ConvertedWindow:
         if entry.native is not None:
             items.append((entry.seq, entry.native.raw))
             continue
-        free_form.update(part.call_id for part in entry.parts if isinstance(part, Call) and part.free_form)
+        free_form.update(
+            part.call_id for part in entry.parts if isinstance(part, NeutralCall) and part.free_form
+        )
         written = _items(entry, free_form, losses)
         losses += [] if written else empty_loss([entry])
         items += [(entry.seq, dump(item)) for item in written]
@@ -60,7 +62,7 @@ def _items(entry: NeutralEntry, free_form: Collection[str], losses: list[Loss]) 
     for part in entry.parts:
         if isinstance(part, Text | NeutralMedia):
             contents.append(part)
-        elif isinstance(part, Call | ToolAnswer):
+        elif isinstance(part, NeutralCall | ToolAnswer):
             items += _message(entry, contents, losses)
             contents = []
             items.append(_call_or_output(entry.seq, part, free_form, losses))
@@ -68,9 +70,9 @@ def _items(entry: NeutralEntry, free_form: Collection[str], losses: list[Loss]) 
 
 
 def _call_or_output(
-    seq: int, part: Call | ToolAnswer, free_form: Collection[str], losses: list[Loss]
+    seq: int, part: NeutralCall | ToolAnswer, free_form: Collection[str], losses: list[Loss]
 ) -> JsonObject:
-    if isinstance(part, Call):
+    if isinstance(part, NeutralCall):
         return _call(seq, part, losses)
     kind = "custom_tool_call_output" if part.call_id in free_form else "function_call_output"
     return {"type": kind, **_output(seq, part, losses)}
@@ -142,8 +144,8 @@ def _media(media: NeutralMedia) -> JsonObject | None:
     return {"type": "input_file", "filename": file_name(media), "file_data": address_of(media)}
 
 
-def _call(seq: int, call: Call, losses: list[Loss]) -> JsonObject:
-    name = fit_name(call.name, Wire.RESPONSES)
+def _call(seq: int, call: NeutralCall, losses: list[Loss]) -> JsonObject:
+    name = shape_name(call.name, LIMITS.name_chars)
     if name != call.name:
         losses.append(Loss(seq, LossKind.TOOL_NAME, "the tool's name was shaped for this format"))
     if call.free_form:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from afterturn.stack.roles import Role, beat_command, dispatcher_command, worker_command
+from afterturn.stack.roles import StackRole, beat_command, dispatcher_command, worker_command
 from afterturn.stack.stack import Stack
 from llm.scripted import ScriptedServer
 from tests.acceptance.faults.crowd import Crowd
@@ -63,7 +63,7 @@ def main() -> int:
 def more_processes(platform: Platform) -> Iterator[Wire]:
     """A second beat, and a dispatcher and a worker behind a wire to the broker."""
     port = urlsplit(platform.broker_url).port or 0
-    settings = platform.environment_of(Role.DISPATCHER)
+    settings = platform.environment_of(StackRole.DISPATCHER)
     with tempfile.TemporaryDirectory() as place, wire_to(port) as wire:
         near = {**settings, "AFTERTURN_BROKER_URL": platform.broker_url.replace(f":{port}", f":{wire.port}")}
         logs = Path(place)

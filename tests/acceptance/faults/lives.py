@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import StackRole
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.points import Point
 from tests.acceptance.faults.ring import RENEW_S, Ring
@@ -40,7 +40,7 @@ class Life(ABC):
 
         Of bells the first counts: how often one is rung again is up to the machine.
         """
-        is_bell_again = point.role == Role.DISPATCHER and point.times > 1
+        is_bell_again = point.role == StackRole.DISPATCHER and point.times > 1
         return not is_bell_again and not point.what.endswith((*BY_THE_CLOCK, RENEWAL))
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from afterturn.stack.roles import Role, beat_command
+from afterturn.stack.roles import StackRole, beat_command
 from context.artifacts.content import artifact_id_of
 from tests.acceptance.faults.lives import BY_THE_CLOCK, Life, SummaryLife, faults_of_session
 from tests.acceptance.faults.points import Point
@@ -180,7 +180,7 @@ class NightLife(Life):
         """Let beat tick until all has been learned."""
         command = beat_command(str(ring.place / f"{key}-schedule"))
         log = ring.place / "beat"
-        with Kept(command, {**ring.settings, **ring.triggers.told(Role.BEAT)}, log):
+        with Kept(command, {**ring.settings, **ring.triggers.told(StackRole.BEAT)}, log):
             wait_until(
                 lambda: asked_to_learn(ring) > self._asked[key], within_s=SOON_S, what="the night begins"
             )
@@ -205,7 +205,7 @@ class NightLife(Life):
 
 
 def _dispatcher_lives(point: Point) -> bool:
-    return point.role == Role.DISPATCHER and point.what.endswith(BY_THE_CLOCK)
+    return point.role == StackRole.DISPATCHER and point.what.endswith(BY_THE_CLOCK)
 
 
 def asked_to_learn(ring: Ring) -> int:
@@ -247,4 +247,4 @@ class ClockLife(SummaryLife):
             if point.what.endswith(end)
         }
         flush, show = BY_THE_CLOCK
-        return passed >= {(Role.API, flush), (Role.WORKER, flush), (Role.DISPATCHER, show)}
+        return passed >= {(StackRole.API, flush), (StackRole.WORKER, flush), (StackRole.DISPATCHER, show)}

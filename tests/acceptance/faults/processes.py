@@ -11,7 +11,7 @@ from typing import Self
 import httpx
 
 from afterturn.stack.ports import ReservedPorts
-from afterturn.stack.roles import Role, api_command, dispatcher_command, worker_command
+from afterturn.stack.roles import StackRole, api_command, dispatcher_command, worker_command
 from tests.acceptance.platform import SOON_S, Platform
 from tests.data import ROOT
 from tests.waiting import wait_until
@@ -23,14 +23,14 @@ OWN_BROKER = 8
 
 
 @contextmanager
-def process(command: list[str], settings: Mapping[str, str], log: Path) -> Iterator[None]:
-    """One more process of a role, outside the stack."""
+def process(command: list[str], settings: Mapping[str, str], log: Path) -> Iterator[int]:
+    """One more process of a role, outside the stack; its process id."""
     with log.open("wb") as output:
         started = subprocess.Popen(
             [sys.executable, *command[1:]], cwd=ROOT, env=dict(settings), stdout=output, stderr=output
         )
         try:
-            yield
+            yield started.pid
         finally:
             started.terminate()
             try:
@@ -106,7 +106,7 @@ def api(platform: Platform, place: Path, settings: Mapping[str, str]) -> Iterato
     """One more API, with settings of its own; a client of it, once it answers."""
     with ReservedPorts() as ports:
         port = ports.reserve()
-        shared = {**platform.environment_of(Role.API), **settings, "AFTERTURN_API_PORT": str(port)}
+        shared = {**platform.environment_of(StackRole.API), **settings, "AFTERTURN_API_PORT": str(port)}
         with (
             process(api_command(), shared, place / "api"),
             httpx.Client(
@@ -147,12 +147,12 @@ def background(
         The address of their own broker.
     """
     broker_url = f"{platform.broker_url.rsplit('/', 1)[0]}/{OWN_BROKER}"
-    shared = {**platform.environment_of(Role.DISPATCHER), **settings, "AFTERTURN_BROKER_URL": broker_url}
+    shared = {**platform.environment_of(StackRole.DISPATCHER), **settings, "AFTERTURN_BROKER_URL": broker_url}
     commands = {
         "dispatcher": (dispatcher_command(), {**shared, **(of_dispatcher or {})}),
         "worker": (list(worker) or worker_command(concurrency=1, name="own"), shared),
     }
-    with platform.paused(Role.DISPATCHER), ExitStack() as running:
+    with platform.paused(StackRole.DISPATCHER), ExitStack() as running:
         for name, (command, its) in commands.items():
             running.enter_context(process(command, its, place / name))
         yield broker_url
@@ -161,7 +161,7 @@ def background(
 @contextmanager
 def nobody_listens(platform: Platform) -> Iterator[None]:
     """A worker that stands still was waiting for the next bell: the broker gives that up after a second."""
-    with platform.paused(Role.WORKER):
+    with platform.paused(StackRole.WORKER):
         with platform.broker() as broker:
             wait_until(
                 lambda: broker.info("clients")["blocked_clients"] == 0, within_s=SOON_S, what="nobody waits"

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from afterturn.stack.roles import Role, beat_command, dispatcher_command
+from afterturn.stack.roles import StackRole, beat_command, dispatcher_command
 from afterturn.stack.stack import Stack
 from afterturn.stopping import stop_signals
 from llm.scripted import ScriptedServer
@@ -40,12 +40,12 @@ class Restarts:
         """Decide by the seed when what ends; logs and beat's memory are kept in a place."""
         self._platform, self._place = platform, place
         self._chance = random.Random(seed)  # noqa: S311 - ends that repeat by their seed
-        self._settings = platform.environment_of(Role.DISPATCHER)
+        self._settings = platform.environment_of(StackRole.DISPATCHER)
         self.faults: list[str] = []
 
     def go(self, rounds: int) -> None:
         """Start and end both, so often; then start both once more, until all that is due is done."""
-        with self._platform.paused(Role.DISPATCHER), self._platform.paused(Role.BEAT):
+        with self._platform.paused(StackRole.DISPATCHER), self._platform.paused(StackRole.BEAT):
             nights = asked_to_learn(self._platform)
             self._platform.rows("delete from learning_night returning night")
             with self._platform.traffic(["restarts"]):
@@ -55,7 +55,7 @@ class Restarts:
 
     def _round(self, number: int) -> None:
         """Both are at work in every second round; in the others they end while they start."""
-        started = {role: self._start(role) for role in (Role.DISPATCHER, Role.BEAT)}
+        started = {role: self._start(role) for role in (StackRole.DISPATCHER, StackRole.BEAT)}
         at_work = number % 2 == 0
         if at_work:
             self._are_at_work(started)
@@ -68,7 +68,7 @@ class Restarts:
             )
 
     def _finally(self, nights: int) -> None:
-        started = {role: self._start(role) for role in (Role.DISPATCHER, Role.BEAT)}
+        started = {role: self._start(role) for role in (StackRole.DISPATCHER, StackRole.BEAT)}
         self._are_at_work(started)
         wait_until(
             lambda: asked_to_learn(self._platform) > nights, within_s=SOON_S, what="the night has begun"
@@ -86,8 +86,8 @@ class Restarts:
         if sweeps != ["artifacts", "caps", "retention", "tables"]:
             self.faults.append(f"there are {len(sweeps)} sweeps")
 
-    def _start(self, role: Role) -> subprocess.Popen[bytes]:
-        command = dispatcher_command() if role == Role.DISPATCHER else self._beat()
+    def _start(self, role: StackRole) -> subprocess.Popen[bytes]:
+        command = dispatcher_command() if role == StackRole.DISPATCHER else self._beat()
         with (self._place / role).open("ab") as output:
             return subprocess.Popen(
                 [sys.executable, *command[1:]],
@@ -102,7 +102,7 @@ class Restarts:
         """Every beat goes on with what the one before it remembered, however that ended."""
         return beat_command(str(self._place / "schedule"))
 
-    def _are_at_work(self, started: Mapping[Role, subprocess.Popen[bytes]]) -> None:
+    def _are_at_work(self, started: Mapping[StackRole, subprocess.Popen[bytes]]) -> None:
         alive = "select 1 from heartbeat where role = %s and instance = %s and seen_at > %s"
         [(now,)] = self._platform.rows("select now()")
         for role, process in started.items():

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from afterturn.stack.ports import ReservedPorts
-from afterturn.stack.roles import Role, api_command, dispatcher_command, worker_command
+from afterturn.stack.roles import StackRole, api_command, dispatcher_command, worker_command
 from tests.acceptance.faults.points import Triggers
 from tests.acceptance.faults.processes import OWN_BROKER, Kept, answers
 from tests.acceptance.platform import SOON_S, Platform
@@ -91,16 +91,20 @@ def ring_around(platform: Platform, place: Path) -> Iterator[Ring]:
     """Let processes that die at trigger points do the work; those of the stack get none meanwhile."""
     triggers = Triggers(place / "triggers")
     broker_url = f"{platform.broker_url.rsplit('/', 1)[0]}/{OWN_BROKER}"
-    settings = {**platform.environment_of(Role.DISPATCHER), **SETTINGS, "AFTERTURN_BROKER_URL": broker_url}
+    settings = {
+        **platform.environment_of(StackRole.DISPATCHER),
+        **SETTINGS,
+        "AFTERTURN_BROKER_URL": broker_url,
+    }
     commands = {
-        Role.API: api_command(),
-        Role.DISPATCHER: dispatcher_command(),
-        Role.WORKER: worker_command(concurrency=2, name="own"),
+        StackRole.API: api_command(),
+        StackRole.DISPATCHER: dispatcher_command(),
+        StackRole.WORKER: worker_command(concurrency=2, name="own"),
     }
     with ExitStack() as running, ReservedPorts() as ports:
         port = ports.reserve()
         settings["AFTERTURN_API_PORT"] = str(port)
-        for role in (Role.BEAT, Role.DISPATCHER):
+        for role in (StackRole.BEAT, StackRole.DISPATCHER):
             running.enter_context(platform.paused(role))
         for role, command in commands.items():
             running.enter_context(Kept(command, {**settings, **triggers.told(role)}, place / role))

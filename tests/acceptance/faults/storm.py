@@ -12,13 +12,20 @@ import redis
 from sqlalchemy.exc import OperationalError
 
 from afterturn.migrate import upgrade
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import StackRole
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.wire import Wire
 from tests.acceptance.platform import SOON_S, Platform, children_of
 from tests.waiting import wait_until
 
-PROCESSES = (Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT, Role.VALKEY, Role.POSTGRES)
+PROCESSES = (
+    StackRole.API,
+    StackRole.DISPATCHER,
+    StackRole.WORKER,
+    StackRole.BEAT,
+    StackRole.VALKEY,
+    StackRole.POSTGRES,
+)
 ANSWERS = (
     Step(Mode.UNAVAILABLE, retry_after_s=None),
     Step(Mode.RATE_LIMITED, retry_after_s=1),
@@ -75,12 +82,12 @@ class Storm:
         return f"kill {role}"
 
     def _kill_children(self) -> str:
-        for pid in children_of_if_there(self._platform.pid(Role.WORKER)):
+        for pid in children_of_if_there(self._platform.pid(StackRole.WORKER)):
             self._platform.end(pid)
         return "kill the worker's children"
 
     def _stop(self) -> str:
-        role = self._chance.choice((Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT))
+        role = self._chance.choice((StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT))
         send(self._platform.pid(role), signal.SIGTERM)
         return f"stop {role}"
 

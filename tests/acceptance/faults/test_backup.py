@@ -10,7 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from afterturn.stack.roles import Role, dispatcher_command, worker_command
+from afterturn.stack.roles import StackRole, dispatcher_command, worker_command
 from afterturn.stack.servers import postgres_program
 from llm.scripted import Mode
 from tests.acceptance.faults.processes import api, process
@@ -52,7 +52,7 @@ def platform_on(url: str, platform: Platform, place: Path) -> Iterator[httpx.Cli
     """An API, a dispatcher and a worker on another database and an empty broker."""
     broker_url = platform.broker_url.rsplit("/", 1)[0] + "/7"
     own = {"AFTERTURN_DATABASE_URL": url, "AFTERTURN_BROKER_URL": broker_url}
-    settings = {**platform.environment_of(Role.API), **own}
+    settings = {**platform.environment_of(StackRole.API), **own}
     with (
         process(dispatcher_command(), settings, place / "dispatcher"),
         process(worker_command(concurrency=1, name="restored"), settings, place / "worker"),

@@ -11,12 +11,12 @@ from uuid import uuid4
 import pytest
 from celery import Celery
 
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import StackRole
+from models.due_work.kinds import WorkQueue
 from tests.acceptance.faults.processes import nobody_listens
 from tests.acceptance.platform import SOON_S, Platform, children_of
 from tests.waiting import wait_until
 from workers.drain import PIECES_OF_A_PROCESS
-from workers.queues import QUEUES
 from workers.settings import worker_settings
 
 BACKLOG, STALE = 300, 5_000
@@ -75,7 +75,7 @@ def test_a_backlog_behind_thousands_of_stale_hints_is_done(
     between two looks, and there are more pieces than seconds to wait for them.
     """
     name = f"stale-{dispatcher.replace(' ', '-')}"
-    with platform.paused(Role.DISPATCHER):
+    with platform.paused(StackRole.DISPATCHER):
         with nobody_listens(platform):
             fill(platform, name, BACKLOG)
             leave_stale(platform, celery, STALE)
@@ -85,9 +85,9 @@ def test_a_backlog_behind_thousands_of_stale_hints_is_done(
     few = worker_settings().bells_ahead + PROCESSES
     with platform.broker() as broker:
         wait_until(
-            lambda: all(broker.llen(queue) <= few for queue in QUEUES),
+            lambda: all(broker.llen(queue) <= few for queue in WorkQueue),
             within_s=SOON_S,
-            what=lambda: f"few bells wait: {[broker.llen(queue) for queue in QUEUES]}",
+            what=lambda: f"few bells wait: {[broker.llen(queue) for queue in WorkQueue]}",
         )
 
 
@@ -97,13 +97,13 @@ def test_a_worker_asked_to_stop_in_a_backlog_ends_between_two_pieces(platform: P
 
     Red without "worker: a drain ends when it is asked to".
     """
-    with platform.paused(Role.DISPATCHER):
+    with platform.paused(StackRole.DISPATCHER):
         fill(platform, "asked", 3 * BACKLOG)
     begun = "select 1 from due_work where key like 'asked-%%' and state = 'idle'"
     wait_until(lambda: platform.rows(begun), within_s=SOON_S, what="the first is done")
-    pid = platform.pid(Role.WORKER)
+    pid = platform.pid(StackRole.WORKER)
     os.kill(pid, signal.SIGTERM)
-    wait_until(lambda: platform.pid(Role.WORKER) != pid, within_s=SOON_S, what="another worker")
+    wait_until(lambda: platform.pid(StackRole.WORKER) != pid, within_s=SOON_S, what="another worker")
     is_done(platform, "asked", 3 * BACKLOG)
 
 
@@ -152,9 +152,9 @@ def test_flower_is_told_of_each_piece_of_work_and_of_no_bell(platform: Platform,
 @pytest.mark.soak
 def test_a_process_of_the_pool_makes_room_after_many_pieces(platform: Platform) -> None:
     """Red without "worker: what leaks goes with its process"."""
-    before = set(children_of(platform.pid(Role.WORKER)))
+    before = set(children_of(platform.pid(StackRole.WORKER)))
     fill(platform, "leaks", PIECES_OF_A_PROCESS * PROCESSES + BACKLOG)
     is_done(platform, "leaks", PIECES_OF_A_PROCESS * PROCESSES + BACKLOG)
-    after = set(children_of(platform.pid(Role.WORKER)))
+    after = set(children_of(platform.pid(StackRole.WORKER)))
     assert len(after) == PROCESSES
     assert not before <= after

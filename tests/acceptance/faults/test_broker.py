@@ -13,7 +13,7 @@ import pytest
 from celery import Celery
 
 from afterturn.stack.ports import ReservedPorts
-from afterturn.stack.roles import Role, dispatcher_command, worker_command
+from afterturn.stack.roles import StackRole, dispatcher_command, worker_command
 from afterturn.stack.servers import valkey_program
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import nobody_listens, process, server
@@ -64,7 +64,7 @@ def test_a_broker_killed_while_bells_wait_in_it(platform: Platform) -> None:
     with nobody_listens(platform):
         platform.talk("queued")
         a_bell_waits(platform)
-        platform.kill(Role.VALKEY)
+        platform.kill(StackRole.VALKEY)
     platform.is_summarized("queued")
     assert platform.calls("queued") == ["ok"]
 
@@ -74,15 +74,17 @@ def test_a_broker_killed_while_the_model_answers(platform: Platform) -> None:
 
     Red without "worker: a bell is taken when its task starts": there is nothing to tell the broker later.
     """
-    worker = platform.pid(Role.WORKER)
+    worker = platform.pid(StackRole.WORKER)
     platform.model.next(SLOW)
     platform.begins_to_summarize("broker")
-    platform.kill(Role.VALKEY)
+    platform.kill(StackRole.VALKEY)
     platform.is_summarized("broker")
     assert platform.calls("broker") == ["ok"]
     platform.talk("broker-2")
     platform.is_summarized("broker-2")
-    assert platform.pid(Role.WORKER) == worker, "it hears bells again, and had no need to be started anew"
+    assert platform.pid(StackRole.WORKER) == worker, (
+        "it hears bells again, and had no need to be started anew"
+    )
 
 
 def test_a_broker_that_hangs_for_a_while(platform: Platform) -> None:
@@ -90,8 +92,8 @@ def test_a_broker_that_hangs_for_a_while(platform: Platform) -> None:
 
     Red without "broker: a silent connection is given up": it would wait for the answer to its first bell.
     """
-    dispatcher, sessions = platform.pid(Role.DISPATCHER), ("frozen", "frozen-2")
-    with platform.paused(Role.VALKEY):
+    dispatcher, sessions = platform.pid(StackRole.DISPATCHER), ("frozen", "frozen-2")
+    with platform.paused(StackRole.VALKEY):
         for session_id in sessions:
             failed = fails_to_ring(platform)
             platform.talk(session_id)
@@ -103,7 +105,7 @@ def test_a_broker_that_hangs_for_a_while(platform: Platform) -> None:
     for session_id in sessions:
         platform.is_summarized(session_id)
         assert platform.calls(session_id) == ["ok"]
-    assert platform.pid(Role.DISPATCHER) == dispatcher, "it had no need to be started anew"
+    assert platform.pid(StackRole.DISPATCHER) == dispatcher, "it had no need to be started anew"
 
 
 def test_hints_of_older_code_delivered_three_times(platform: Platform) -> None:
@@ -112,7 +114,7 @@ def test_hints_of_older_code_delivered_three_times(platform: Platform) -> None:
     Red without "claim: a lease admits one".
     """
     platform.model.next(SLOW)
-    with platform.paused(Role.DISPATCHER):
+    with platform.paused(StackRole.DISPATCHER):
         platform.talk("thrice")
         work_id = platform.work_id("thrice")
         wait_until(
@@ -142,10 +144,10 @@ def test_a_broker_that_comes_later_than_everybody_else(platform: Platform, tmp_p
 
     Red without "worker: its broker may come late". Red without "dispatcher: it outlives its broker".
     """
-    with ReservedPorts() as ports, platform.paused(Role.DISPATCHER):
+    with ReservedPorts() as ports, platform.paused(StackRole.DISPATCHER):
         port = ports.reserve()
         settings = {
-            **platform.environment_of(Role.DISPATCHER),
+            **platform.environment_of(StackRole.DISPATCHER),
             "AFTERTURN_BROKER_URL": f"redis://127.0.0.1:{port}/0",
         }
         dispatcher, worker = tmp_path / "dispatcher", tmp_path / "worker"
@@ -220,12 +222,12 @@ def _work_through_a_broken_wire(
     assert address.port
     with (
         wire_to(address.port) as wire,
-        platform.paused(Role.DISPATCHER),
-        platform.paused(Role.WORKER),
-        platform.paused(Role.BEAT),
+        platform.paused(StackRole.DISPATCHER),
+        platform.paused(StackRole.WORKER),
+        platform.paused(StackRole.BEAT),
     ):
         through = platform.broker_url.replace(f":{address.port}", f":{wire.port}")
-        settings = {**platform.environment_of(Role.DISPATCHER), "AFTERTURN_BROKER_URL": through}
+        settings = {**platform.environment_of(StackRole.DISPATCHER), "AFTERTURN_BROKER_URL": through}
         with (
             process(dispatcher_command(), settings, place / "dispatcher"),
             process(worker_command(concurrency=1, name=name), settings, place / "worker"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from afterturn.stack.roles import Role, beat_command, worker_command
+from afterturn.stack.roles import StackRole, beat_command, worker_command
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import api, background, process
 from tests.acceptance.platform import LEASE_S, SOON_S, Platform, dialogue
@@ -46,8 +46,8 @@ class Clock:
         return {"PYTHONPATH": str(CLOCK), "CLOCK_FILE": str(self._path)}
 
 
-def beat(platform: Platform, place: Path, settings: Mapping[str, str]) -> AbstractContextManager[None]:
-    shared = {**platform.environment_of(Role.BEAT), **settings}
+def beat(platform: Platform, place: Path, settings: Mapping[str, str]) -> AbstractContextManager[object]:
+    shared = {**platform.environment_of(StackRole.BEAT), **settings}
     return process(beat_command(str(place / "schedule")), shared, place / "beat")
 
 
@@ -71,7 +71,7 @@ def test_clocks_that_disagree_by_hours_do_no_harm(
     session_id = f"clocks-{senders_s}"
     senders, takers = (Clock(tmp_path / f"clock{off}", off) for off in (senders_s, takers_s))
     with (
-        platform.paused(Role.BEAT),
+        platform.paused(StackRole.BEAT),
         background(
             platform,
             tmp_path,

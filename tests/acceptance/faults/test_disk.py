@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from llm.scripted import ScriptedServer
 from tests.acceptance.platform import Platform, environment
@@ -63,7 +63,7 @@ def test_a_full_disk_refuses_turns_and_loses_none(small_disk: Path, monkeypatch:
     with ScriptedServer() as model:
         for name, value in environment(model).items():
             monkeypatch.setenv(name, value)
-        with Stack(small_disk / "stack", roles=(*SERVERS, Role.API)) as stack:
+        with Stack(small_disk / "stack", roles=(*SERVERS, StackRole.API)) as stack:
             platform = Platform(stack, model)
             with filled(small_disk):
                 refused = send_until_refused(platform)

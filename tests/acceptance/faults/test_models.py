@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import StackRole
 from llm.scripted import Mode, Step
 from tests.acceptance.platform import SOON_S, Platform, children_of
 from tests.waiting import wait_until
@@ -32,18 +32,18 @@ SELDOM = {
 """What another of the same kind, or a test of the gate or of the gateway, tells as well and sooner."""
 
 USELESS = {
-    "empty": Step(Mode.EMPTY),
-    "no choice": Step(Mode.NO_CHOICES),
-    "cut off": Step(Mode.CUT_OFF),
-    "refusing": Step(Mode.REFUSAL),
-    "in another language": Step(Mode.WRONG_LANGUAGE),
-    "an error as text": Step(Mode.ERROR_TEXT),
-    "a tool call as text": Step(Mode.TOOL_CALL_TEXT),
-    "nothing but a tool call": Step(Mode.TOOL_CALL),
-    "filtered": Step(Mode.CONTENT_FILTER),
-    "nothing but thoughts": Step(Mode.REASONED_AWAY),
+    "empty": (Step(Mode.EMPTY), "empty"),
+    "no choice": (Step(Mode.NO_CHOICES), "empty"),
+    "cut off": (Step(Mode.CUT_OFF), "cut-off"),
+    "refusing": (Step(Mode.REFUSAL), "refusal"),
+    "in another language": (Step(Mode.WRONG_LANGUAGE), "wrong-language"),
+    "an error as text": (Step(Mode.ERROR_TEXT), "error-text"),
+    "a tool call as text": (Step(Mode.TOOL_CALL_TEXT), "tool-call-text"),
+    "nothing but a tool call": (Step(Mode.TOOL_CALL), "empty"),
+    "filtered": (Step(Mode.CONTENT_FILTER), "refusal"),
+    "nothing but thoughts": (Step(Mode.REASONED_AWAY), "empty"),
 }
-"""Answers that the gate turns away."""
+"""Answers that the gate turns away, each with the reason: another check behind it may turn the same away."""
 
 
 def usual_and_seldom(faults: Iterable[str]) -> list[Any]:
@@ -77,7 +77,8 @@ def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fau
     Red without "gate: nothing empty, refused or cut off". Red without "gate: languages".
     """
     session_id = fault.replace(" ", "-")
-    platform.model.script.set_default(USELESS[fault])
+    step, reason = USELESS[fault]
+    platform.model.script.set_default(step)
     before = platform.model.count
     try:
         platform.talk(session_id)
@@ -87,7 +88,8 @@ def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fau
         platform.model.script.set_default(Step(Mode.SUMMARY))
     certificate = platform.window(session_id)["certificate"]
     assert (certificate["summary_covers"], certificate["tail"]) == (None, [1, 8])
-    assert platform.rows("select 1 from summary where session_id = %s and state = 'active'", session_id) == []
+    rows = "select distinct state, rejected_because from summary where session_id = %s"
+    assert platform.rows(rows, session_id) == [("rejected", reason)]
     assert platform.model.count - before <= MOST_TRIES
 
 
@@ -197,7 +199,7 @@ def kill_whoever_has_it(platform: Platform, work_id: int) -> bool:
     )
     if found and state() == "dead":
         return False
-    for pid in children_of(platform.pid(Role.WORKER)):
+    for pid in children_of(platform.pid(StackRole.WORKER)):
         platform.end(pid)
     wait_until(lambda: state() != "running", within_s=SOON_S, what="its lease has run out")
     return True

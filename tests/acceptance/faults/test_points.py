@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import StackRole
 from tests.acceptance.faults.every_point import faults_at, points_of
 from tests.acceptance.faults.lives import SummaryLife
 from tests.acceptance.faults.points import Point
@@ -36,9 +36,9 @@ def points(ring: Ring) -> list[Point]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "role", [Role.API, Role.DISPATCHER, pytest.param(Role.WORKER, marks=pytest.mark.soak)]
+    "role", [StackRole.API, StackRole.DISPATCHER, pytest.param(StackRole.WORKER, marks=pytest.mark.soak)]
 )
-def test_a_process_killed_at_each_point_of_a_life(ring: Ring, points: list[Point], role: Role) -> None:
+def test_a_process_killed_at_each_point_of_a_life(ring: Ring, points: list[Point], role: StackRole) -> None:
     """Before and after each of its commits, bells and calls of a model: the life ends as it should.
 
     Red without "intake: a turn is stored once". Red without "bells: rung again while something is due".

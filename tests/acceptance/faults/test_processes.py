@@ -13,7 +13,7 @@ import httpx
 import psycopg
 import pytest
 
-from afterturn.stack.roles import Role, beat_command, dispatcher_command
+from afterturn.stack.roles import StackRole, beat_command, dispatcher_command
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import nobody_listens, process
 from tests.acceptance.platform import SOON_S, Platform, children_of, dialogue
@@ -49,7 +49,7 @@ def test_a_pool_process_killed_while_the_model_answers(platform: Platform) -> No
     """
     platform.model.next(Mode.HANG)
     platform.begins_to_summarize("child")
-    for pid in children_of(platform.pid(Role.WORKER)):
+    for pid in children_of(platform.pid(StackRole.WORKER)):
         os.kill(pid, signal.SIGKILL)
     platform.is_summarized("child")
     assert platform.calls("child")[1:] == ["ok"]
@@ -62,7 +62,7 @@ def test_a_whole_worker_killed_while_the_model_answers(platform: Platform) -> No
     """
     platform.model.next(Mode.HANG)
     platform.begins_to_summarize("worker")
-    platform.kill(Role.WORKER)
+    platform.kill(StackRole.WORKER)
     platform.is_summarized("worker")
     assert platform.calls("worker")[1:] == ["ok"]
 
@@ -72,9 +72,9 @@ def test_a_dispatcher_killed_before_it_has_seen_the_work(platform: Platform) -> 
 
     Red without "supervisor: what ended is started again".
     """
-    with platform.paused(Role.DISPATCHER):
+    with platform.paused(StackRole.DISPATCHER):
         platform.talk("dispatcher")
-        platform.kill(Role.DISPATCHER)
+        platform.kill(StackRole.DISPATCHER)
     platform.is_summarized("dispatcher")
     assert platform.calls("dispatcher") == ["ok"]
 
@@ -86,16 +86,16 @@ def test_a_worker_asked_to_stop_while_the_model_answers(platform: Platform, aske
     Red without "worker: what runs has a moment to end", where it is asked urgently: the call would be cut
     off and made again. Red without "supervisor: what ended is started again".
     """
-    session_id, pid = f"stopped-{asked.name}", platform.pid(Role.WORKER)
+    session_id, pid = f"stopped-{asked.name}", platform.pid(StackRole.WORKER)
     platform.model.next(SLOW)
     platform.begins_to_summarize(session_id)
     os.kill(pid, asked)
     platform.is_summarized(session_id)
     assert platform.calls(session_id) == ["ok"]
-    is_replaced(platform, Role.WORKER, pid)
+    is_replaced(platform, StackRole.WORKER, pid)
 
 
-def is_replaced(platform: Platform, role: Role, pid: int) -> None:
+def is_replaced(platform: Platform, role: StackRole, pid: int) -> None:
     wait_until(lambda: not Path(f"/proc/{pid}").exists(), within_s=SOON_S, what=f"{role} has ended")
     wait_until(lambda: platform.pid(role) != pid, within_s=SOON_S, what=f"another {role}")
 
@@ -106,7 +106,7 @@ def test_two_dispatchers_at_once(platform: Platform, tmp_path: Path) -> None:
     Red without "bells: no more than may wait".
     """
     sessions = [f"double-{number}" for number in range(6)]
-    settings = platform.environment_of(Role.DISPATCHER)
+    settings = platform.environment_of(StackRole.DISPATCHER)
     both = "select 1 from heartbeat where role = 'dispatcher' and seen_at > %s having count(*) > 1"
     with process(dispatcher_command(), settings, tmp_path / "log"):
         with nobody_listens(platform), platform.broker() as broker:
@@ -157,7 +157,7 @@ def test_an_api_killed_after_its_commit_and_before_its_answer(platform: Platform
             one.start()
         three = f"{COMMITS_WAIT} having count(*) = 3"
         wait_until(lambda: platform.rows(three), within_s=SOON_S, what="three commits have begun")
-        platform.kill(Role.API)
+        platform.kill(StackRole.API)
         for one in tries:
             one.join()
         gate.close()
@@ -176,7 +176,7 @@ def test_an_api_killed_in_the_middle_of_a_batch(platform: Platform) -> None:
     lines = [line_of(place, number) for number, place in order]
     body = "\n".join(json.dumps(line) for line in lines)
     with slow_commits(platform) as gate:
-        pid = platform.pid(Role.API)
+        pid = platform.pid(StackRole.API)
         trying = threading.Thread(target=send_batch, args=(platform, body))
         trying.start()
         wait_until(lambda: platform.rows(COMMITS_WAIT), within_s=SOON_S, what="the commit has begun")
@@ -223,19 +223,19 @@ def test_an_api_killed_in_the_middle_of_its_traffic(platform: Platform) -> None:
     with platform.traffic(sessions):
         for _ in range(2):
             platform.flows(10)
-            platform.kill(Role.API)
+            platform.kill(StackRole.API)
 
 
 @pytest.mark.parametrize(
     "role",
     [
-        Role.API,
-        Role.WORKER,
-        pytest.param(Role.DISPATCHER, marks=pytest.mark.soak),
-        pytest.param(Role.BEAT, marks=pytest.mark.soak),
+        StackRole.API,
+        StackRole.WORKER,
+        pytest.param(StackRole.DISPATCHER, marks=pytest.mark.soak),
+        pytest.param(StackRole.BEAT, marks=pytest.mark.soak),
     ],
 )
-def test_a_process_asked_to_stop_under_load(platform: Platform, role: Role) -> None:
+def test_a_process_asked_to_stop_under_load(platform: Platform, role: StackRole) -> None:
     """It ends what it has begun, in time; another takes its place.
 
     Red without "supervisor: what ended is started again".
@@ -253,7 +253,7 @@ def test_a_beat_killed_is_missed_for_no_longer_than_its_start(platform: Platform
 
     Red without "supervisor: what ended is started again".
     """
-    platform.kill(Role.BEAT)
+    platform.kill(StackRole.BEAT)
     with platform.broker() as broker:
         wait_until(lambda: broker.llen("maintenance") == 0, within_s=SOON_S, what="old ticks are taken")
     before = asked_for_sweeps(platform)
@@ -278,7 +278,7 @@ def test_two_beats_ask_for_one_row(platform: Platform, tmp_path: Path) -> None:
 
     Red without "regular: every tick asks for the same row".
     """
-    settings = platform.environment_of(Role.BEAT)
+    settings = platform.environment_of(StackRole.BEAT)
     with process(beat_command(str(tmp_path / "schedule")), settings, tmp_path / "log"):
         before = asked_for_sweeps(platform)
         wait_until(
@@ -297,7 +297,11 @@ def test_the_api_answers_while_every_other_process_is_gone(platform: Platform) -
 
     Red without "limits: a silent store is given up": each call would wait for it.
     """
-    with platform.paused(Role.DISPATCHER), platform.paused(Role.WORKER), platform.paused(Role.VALKEY):
+    with (
+        platform.paused(StackRole.DISPATCHER),
+        platform.paused(StackRole.WORKER),
+        platform.paused(StackRole.VALKEY),
+    ):
         platform.talk("alone")
         assert platform.window("alone")["certificate"]["tail"] == [1, 8]
     platform.is_summarized("alone")

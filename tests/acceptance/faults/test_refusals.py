@@ -11,8 +11,8 @@ from tests.waiting import wait_until
 PARKING = {"a bad key": Mode.BAD_KEY, "an unknown model": Mode.MISSING_MODEL}
 """What ends by somebody's hand, and by no waiting."""
 
-WAIT_S = 2
-"""What the provider asks everybody to wait."""
+WAIT_S = 30
+"""What the provider asks everybody to wait: longer than all sessions need to ask, on a busy machine too."""
 
 AT_ONCE = 3
 """Calls that may be on their way when the first is told to wait."""
@@ -53,21 +53,22 @@ def test_a_storm_of_rate_limits_is_met_with_one_call_at_a_time(platform: Platfor
     """
     sessions = [f"storm-{number}" for number in range(6)]
     before, began = platform.model.count, time.monotonic()
-    platform.model.next(Step(Mode.SUMMARY, delay_s=WAIT_S / 2))
+    platform.model.next(Step(Mode.SUMMARY, delay_s=1))
     platform.model.script.set_default(Step(Mode.RATE_LIMITED, retry_after_s=WAIT_S))
     try:
         for session_id in sessions:
             platform.talk(session_id)
-        told = (
-            "select 1 from llm_call where failure = 'rate-limit' and session_id like 'storm-%' "
-            "having count(*) > 2"
-        )
-        wait_until(lambda: platform.rows(told), within_s=SOON_S, what="several were told to wait")
+
+        def put_off() -> bool:
+            return sum(is_put_off(platform, each) for each in sessions) >= len(sessions) - 1
+
+        wait_until(put_off, within_s=SOON_S, what="all but the answered one are put off")
         told_for_s = time.monotonic() - began
         asked = platform.model.count - before
     finally:
         platform.model.script.set_default(Step(Mode.SUMMARY))
-    assert asked <= AT_ONCE + told_for_s / WAIT_S, f"{asked} calls in {told_for_s:.1f} s"
+        platform.operator("work", "retry")
+    assert asked <= AT_ONCE + told_for_s // WAIT_S, f"{asked} calls in {told_for_s:.1f} s"
     for session_id in sessions:
         platform.is_summarized(session_id)
 

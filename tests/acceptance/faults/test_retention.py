@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import StackRole
 from tests.acceptance.platform import SOON_S, Platform, children_of, dialogue
 from tests.waiting import wait_until
 
@@ -66,7 +66,7 @@ def test_a_worker_killed_while_it_deletes_what_is_old(platform: Platform) -> Non
             within_s=SOON_S,
             what="one session is gone and the next is on its way",
         )
-        for pid in [*children_of(platform.pid(Role.WORKER)), platform.pid(Role.WORKER)]:
+        for pid in [*children_of(platform.pid(StackRole.WORKER)), platform.pid(StackRole.WORKER)]:
             platform.end(pid)
         assert platform.rows(HALF) == []
         assert platform.rows(LEFT)

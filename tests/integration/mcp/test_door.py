@@ -44,10 +44,10 @@ def test_a_client_learns_whom_it_talks_to(agent: Agent, era: str) -> None:
             "read_context" in (client.instructions or ""),
             capabilities.tools is not None,
             capabilities.resources is not None,
-            capabilities.prompts,
+            capabilities.prompts is not None,
         )
 
-    assert agent.do(look, era) == ("afterturn", True, True, True, None)
+    assert agent.do(look, era) == ("afterturn", True, True, True, True)
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.artifact_plans.question import MAX_CHARS, Asking, asking, bounded
+from context.artifact_plans.question import MAX_CHARS, Asking, asking, bounded, looks_back
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,26 @@ def test_a_long_text_asks_with_its_beginning_and_its_end() -> None:
     assert asking(pasted) is Asking.BROAD
     assert len(bounded(pasted)) == MAX_CHARS + 1
     assert bounded("short") == "short"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "do you remember my dog's name?",
+        "what did they say about the remote control",
+        "use the approach we discussed earlier",
+        "Was habe ich dir über die Tests gesagt?",
+        "¿Qué te dije sobre las pruebas?",
+        "Who signed the contract?",
+        "Explain the plan.",
+    ],
+)
+def test_a_question_about_earlier_words_looks_back(question: str) -> None:
+    assert looks_back(question)
+
+
+@pytest.mark.parametrize(
+    "question", ["", "ok, create a branch", "looks amazing, start implementing", "continue"]
+)
+def test_an_order_to_go_on_looks_back_at_nothing(question: str) -> None:
+    assert not looks_back(question)

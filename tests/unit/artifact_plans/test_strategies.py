@@ -139,6 +139,23 @@ def test_what_does_not_fit_at_all_says_so() -> None:
     assert one(FULL, full(extract=passages), 120).excluded[0].why == "no-room"
 
 
+@given(room=st.integers(300, 2_500), places=st.integers(1, 60), slack=st.integers(0, 200))
+def test_an_extract_with_a_long_label_is_shown_in_every_room_that_holds_its_half(
+    room: int, places: int, slack: int
+) -> None:
+    named = [f"lines {place * 100}-{place * 100 + 9}" for place in range(places)]
+
+    def scattered(_query: str, budget_tokens: int) -> Reading:
+        """Passages from many places, well below what is allowed."""
+        found = passages("", max(budget_tokens - slack, 0))
+        shown = max(1, places * found.tokens // 2_500)
+        return replace(found, places=named[:shown])
+
+    done = one(EXTRACT, full(extract=scattered), room)
+    assert hows(done) == [ReadingForm.EXTRACT]
+    assert done.tokens <= room
+
+
 def test_what_cannot_be_read_says_so() -> None:
     assert one(SUMMARIZE, Available(LARGE)).excluded[0].why == "no-reading"
     assert (

@@ -22,6 +22,6 @@ def test_the_oldest_leave_in_portions() -> None:
     changes, before = 0, frozenset[int]()
     for number in range(10, 60):
         now = choose_in_place(dict.fromkeys(range(number), 100), most_tokens=2_000, room_tokens=16_000)
-        changes += min(now) != min(before, default=0)
+        changes += min(now, default=0) != min(before, default=0)
         before = now
     assert changes <= 5, "of 50 results more"

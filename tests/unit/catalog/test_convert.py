@@ -6,6 +6,7 @@ import pytest
 
 from context.catalog.containers import called_names, containers, pinned_tools
 from context.catalog.convert import convert_tools
+from context.catalog.tools import tool_name
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Wire
 from context.wire.neutral import LossKind
@@ -17,13 +18,18 @@ CHAT: JsonObject = {"type": "function", "function": {**NAMED, "parameters": SCHE
 FLAT: JsonObject = {"type": "function", **NAMED, "parameters": SCHEMA}
 CLAUDE: JsonObject = {**NAMED, "input_schema": SCHEMA}
 MCP: JsonObject = {**NAMED, "inputSchema": SCHEMA}
+BEDROCK: JsonObject = {"toolSpec": {**NAMED, "inputSchema": {"json": SCHEMA}}}
+VERCEL: JsonObject = {"type": "function", **NAMED, "inputSchema": SCHEMA}
+WRAPPED: JsonObject = {**VERCEL, "inputSchema": {"jsonSchema": SCHEMA}}
 FREE_CHAT: JsonObject = {"type": "custom", "custom": {"name": "patch", "description": "Patches."}}
 FREE_FLAT: JsonObject = {"type": "custom", "name": "patch", "description": "Patches."}
 NATIVE = {Wire.OPENAI: CHAT, Wire.RESPONSES: FLAT, Wire.ANTHROPIC: CLAUDE}
 
 
 @pytest.mark.parametrize("wire", list(Wire))
-@pytest.mark.parametrize("tool", [CHAT, FLAT, CLAUDE, MCP, {**CLAUDE, "type": "custom"}])
+@pytest.mark.parametrize(
+    "tool", [CHAT, FLAT, CLAUDE, MCP, BEDROCK, VERCEL, WRAPPED, {**CLAUDE, "type": "custom"}]
+)
 def test_a_function_is_written_in_the_format_of_the_request(tool: JsonObject, wire: Wire) -> None:
     done = convert_tools([tool], wire, ModelFamily.OTHER)
     native = tool if tool.get("type") == "custom" and wire is Wire.ANTHROPIC else NATIVE[wire]
@@ -52,6 +58,21 @@ def test_a_free_form_tool_is_written_in_every_format(tool: JsonObject) -> None:
         ({"type": "web_search_20250305", "name": "web_search"}, Wire.RESPONSES, ModelFamily.OPENAI, False),
         ({"type": "web_search_20250305", "name": "web_search"}, Wire.OPENAI, ModelFamily.OPENAI, False),
         ({"type": "web_search_20250305", "name": "web_search"}, Wire.OPENAI, ModelFamily.ANTHROPIC, True),
+        ({"cachePoint": {"type": "default"}}, Wire.ANTHROPIC, ModelFamily.ANTHROPIC, False),
+        ({"retrieval": {}}, Wire.OPENAI, ModelFamily.OPENAI, False),
+        ({"retrieval": {}}, Wire.OPENAI, ModelFamily.OTHER, True),
+        (
+            {"type": "builtin_function", "function": {"name": "$web_search"}},
+            Wire.OPENAI,
+            ModelFamily.OPENAI,
+            False,
+        ),
+        (
+            {"type": "builtin_function", "function": {"name": "$web_search"}},
+            Wire.OPENAI,
+            ModelFamily.OTHER,
+            True,
+        ),
         ({"type": "mcp_toolset", "mcp_server_name": "s"}, Wire.RESPONSES, ModelFamily.OPENAI, False),
         ({"type": "mcp", "server_label": "s"}, Wire.RESPONSES, ModelFamily.OPENAI, True),
         ({"type": "mcp", "server_label": "s"}, Wire.ANTHROPIC, ModelFamily.ANTHROPIC, False),
@@ -70,7 +91,7 @@ def test_a_tool_of_another_provider_is_left_out_and_named(
 ) -> None:
     done = convert_tools([tool, NATIVE[wire]], wire, family)
     assert (tool in done.tools) is stays
-    kind = tool["type"]
+    kind = tool.get("type") or next(iter(tool))
     said_of_it = [(LossKind.CONTENT, f"the tool {kind} of another provider was left out")]
     assert done.losses == ([] if stays else said_of_it)
 
@@ -115,10 +136,16 @@ TOOLS: list[Any] = [
     {"type": "computer_use_preview"},
     CHAT,
 ]
+NAMES = [name for name in map(tool_name, TOOLS) if name]
 
 
 def test_whole_servers_stand_for_tools_that_nobody_has_seen() -> None:
     assert containers(TOOLS) == {"mcp", "mcp_toolset", "crm"}
+
+
+@pytest.mark.parametrize("kind", ["tool_search", "tool_search_tool_regex_20251119", "tool_search_tool_bm25"])
+def test_a_search_for_tools_stands_for_tools_that_are_not_loaded(kind: str) -> None:
+    assert containers([{"type": kind, "name": kind}, CHAT]) == {kind}
 
 
 def test_tools_that_the_provider_ran_itself_are_called_as_well() -> None:
@@ -130,13 +157,13 @@ def test_tools_that_the_provider_ran_itself_are_called_as_well() -> None:
     ]
     called = called_names(stored([HELLO, said(blocks)], Wire.ANTHROPIC))
     assert called >= {"bash_code_execution", "code_execution", "echo"}
-    assert "code_execution" in pinned_tools(TOOLS, called, Wire.ANTHROPIC)
+    assert "code_execution" in pinned_tools(NAMES, called, Wire.ANTHROPIC)
 
 
 def test_a_call_of_responses_pins_its_tool_in_any_version() -> None:
     items = [{"type": "web_search_call", "id": "ws_1"}, {"type": "computer_call", "id": "c", "call_id": "c"}]
-    pinned = pinned_tools(TOOLS, called_names(stored(items, Wire.RESPONSES)), Wire.RESPONSES)
-    assert pinned >= {"web_search_preview", "computer_use_preview", "mcp"}
+    pinned = pinned_tools(NAMES, called_names(stored(items, Wire.RESPONSES)), Wire.RESPONSES)
+    assert pinned >= {"web_search_preview", "computer_use_preview"}
     assert "find" not in pinned
 
 

@@ -18,7 +18,7 @@ from context.conversation.turns import (
     split_turns,
     start_of_continued,
 )
-from context.types import Message
+from context.types import Message, Wire
 from tests.unit.histories import (
     answers,
     calls,
@@ -173,10 +173,24 @@ def test_the_end_is_no_cut_while_the_last_turn_waits(ending: list[Message]) -> N
     assert find_safe_boundary(messages, len(messages)) == 2
 
 
-def test_a_turn_may_end_with_its_last_result() -> None:
-    messages = [USER, *calls(["a"]), *answers(["a"])]
-    assert split_turns(messages)[0].finished
+@pytest.mark.parametrize("wire", Wire)
+def test_the_newest_turn_runs_on_while_nobody_has_read_its_last_result(wire: Wire) -> None:
+    messages = [USER, BOT, USER, *calls(["a"], wire=wire), *answers(["a"], wire=wire)]
+    assert [turn.finished for turn in split_turns(messages)] == [True, False]
+    assert find_safe_boundary(messages, len(messages)) == 2
+    assert split_turns([*messages, BOT])[-1].finished
+
+
+def test_an_earlier_turn_may_end_with_its_last_result() -> None:
+    messages = [USER, *calls(["a"]), *answers(["a"]), USER, BOT]
+    assert [turn.finished for turn in split_turns(messages)] == [True, True]
     assert find_safe_boundary(messages, 1) == 3
+
+
+def test_a_later_turn_whose_result_nobody_read_gives_no_earlier_call_up() -> None:
+    turns = split_turns([USER, *calls(["a"]), USER, *calls(["b"]), *answers(["b"])])
+    assert not turns[0].abandoned
+    assert count_eligible(turns) == 0
 
 
 def test_words_that_nobody_answered_are_finished_once_the_user_goes_on() -> None:
@@ -203,7 +217,7 @@ def test_words_passed_over_abandon_nothing() -> None:
 
 
 def test_an_id_that_stands_twice_in_a_message_waits_for_one_result() -> None:
-    assert split_turns([USER, *calls(["a", "a"]), *answers(["a"])])[0].finished
+    assert split_turns([USER, *calls(["a", "a"]), *answers(["a"]), BOT])[0].finished
 
 
 def long_waiting(calls_open: int) -> list[Message]:

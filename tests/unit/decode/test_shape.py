@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from context.decode.shape import has_shape
+from context.decode.decode import shape_check
 
 STEP = {
     "type": "object",
@@ -37,7 +37,7 @@ PLAN = {"type": "object", "properties": {"steps": {"type": "array", "items": STE
     ],
 )
 def test_a_value_of_the_shape_is_taken(value: object, schema: dict[str, Any]) -> None:
-    assert has_shape(value, schema)
+    assert shape_check(schema)(value)
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_a_value_of_the_shape_is_taken(value: object, schema: dict[str, Any]) ->
     ],
 )
 def test_a_value_of_another_shape_is_not(value: object, schema: dict[str, Any]) -> None:
-    assert not has_shape(value, schema)
+    assert not shape_check(schema)(value)

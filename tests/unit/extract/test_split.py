@@ -5,8 +5,8 @@ import json
 import pytest
 
 from context.artifacts.types import ContentKind
+from context.extract.index import cut_text
 from context.extract.spans import NO_FRAME, CutText, Piece
-from context.extract.split import cut_text
 from tests.unit.extract import texts
 
 

@@ -18,12 +18,12 @@ from context.conversation.calls import render_arguments
 from context.conversation.transcript import LineKind, RenderedLine, render_transcript
 from context.decode.decode import decode_json
 from context.extract import PassageIndex
+from context.extract.index import cut_text
 from context.extract.spans import paragraphs, prose, sizes_for, split_long, trim
-from context.extract.split import cut_text
 from context.focus.stems import stem
 from context.precompute.prompt import ArtifactDraft, judge_artifact_summary
 from context.precompute.topics import find_topics
-from context.preflight.skills import trim_skills
+from context.preflight.skills import cut_skills
 from context.providers.errors import classify
 from context.providers.profiles import find_override, find_profile
 from context.ranking.index import build_index
@@ -45,7 +45,7 @@ from context.tool_plans.prompt import clip_tokens
 from context.types import Message, Role, Wire
 from context.window.summary_block import render_summary
 from context.window.trim import shorten
-from context.wire.pairing import fit_id, fit_name
+from context.wire.formats import format_of
 from tests.unit.histories import make_message
 from tests.unit.linear.growth import Reader
 
@@ -182,7 +182,7 @@ ADAPTED: dict[str, Reader] = {
     "language.shares": lambda text: spoken_shares([text]),
     "precompute.judge": _artifact_judged,
     "precompute.topics": _topics,
-    "preflight.skills": lambda text: trim_skills(f"## Skill: a\n{text}\n<skill>", ["b"]),
+    "preflight.skills": lambda text: cut_skills(f"## Skill: a\n{text}\n<skill>", ["b"]),
     "profiles.find": lambda text: find_profile(text, []),
     "profiles.override": lambda text: find_override(text, []),
     "provider_errors": lambda text: classify(400, {"error": {"message": text}}),
@@ -201,8 +201,8 @@ ADAPTED: dict[str, Reader] = {
     "tokens.tools.text": lambda text: render_tools(_described(text)),
     "trim.shorten": lambda text: shorten(text, 1_000),
     "voice.plays": lambda text: plays_conversation(text, [_line("Do it.")]),
-    "wire.id": lambda text: fit_id(text, Wire.ANTHROPIC),
-    "wire.name": lambda text: fit_name(text, Wire.OPENAI),
+    "wire.id": lambda text: format_of(Wire.ANTHROPIC).fit_id(text),
+    "wire.name": lambda text: format_of(Wire.OPENAI).fit_name(text),
 }
 """Functions that need more than a text, each with a call of it."""
 

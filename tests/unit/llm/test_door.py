@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from llm.litellm_client import Wire, _limit_request, _limit_response, use_wire
+from llm.litellm_client import WireState, _limit_request, _limit_response, use_wire
 
 MOST_BYTES = 6_400
 PACKED = MOST_BYTES // 64
@@ -25,9 +25,9 @@ class Body(httpx.SyncByteStream):
             yield self.whole[start : start + 50]
 
 
-def answer(body: bytes, **headers: str) -> tuple[Wire, httpx.Response | None]:
+def answer(body: bytes, **headers: str) -> tuple[WireState, httpx.Response | None]:
     """What a call gets whose provider sends these bytes."""
-    wire = Wire(time.monotonic() + 60, 5, MOST_BYTES)
+    wire = WireState(time.monotonic() + 60, 5, MOST_BYTES)
     use_wire(wire)
     provider = httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, stream=Body(body)))
     hooks: dict[str, list[Any]] = {"request": [_limit_request], "response": [_limit_response]}
@@ -53,7 +53,7 @@ def test_no_packed_answer_is_asked_for() -> None:
         seen.append(request.headers["Accept-Encoding"])
         return httpx.Response(200)
 
-    use_wire(Wire(time.monotonic() + 60, 5, MOST_BYTES))
+    use_wire(WireState(time.monotonic() + 60, 5, MOST_BYTES))
     with httpx.Client(
         transport=httpx.MockTransport(provider), event_hooks={"request": [_limit_request]}
     ) as client:

@@ -10,7 +10,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from structlog.testing import capture_logs
 
 from api.http.errors import ProblemError
-from api.mcp.failures import as_problem, in_words
+from api.mcp.server import as_problem, in_words
 from context.errors import FixedPartOverBudgetError, InvalidInputError
 
 SECRET = "what they said"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import jsonrpc_message_adapter
 
-from api.mcp.message import fault_of, refusal
+from api.mcp.door import fault_of, refusal
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 

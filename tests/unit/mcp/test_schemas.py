@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # comes with mcp, without types
+from jsonschema import Draft202012Validator
 from pydantic import Field
 
 from api.http.call import Body

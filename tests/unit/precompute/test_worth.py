@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,8 +15,10 @@ from context.precompute.worth import (
     WorthLimits,
     expected_saving,
     expected_uses,
+    pays_at_once,
     worth_making,
 )
+from context.providers.cache_rules import CacheRule, cache_rule
 
 LIMITS = WorthLimits()
 READING = Guess(uses=1.3, saving=900, tokens=10_000, price_share=0.06)
@@ -118,3 +121,21 @@ def test_more_spent_is_counted_everywhere(account: Account, tokens: int) -> None
         account.spent_ever + tokens,
     )
     assert (more.background, more.saved) == (account.background, account.saved)
+
+
+@pytest.mark.parametrize(
+    ("saved", "behind", "rule", "pays"),
+    [
+        (1_500, 100, cache_rule("gpt-4o"), True),
+        (1_500, 10_000, cache_rule("gpt-4o"), False),
+        (1_500, 100, cache_rule("claude-sonnet-4-5"), True),
+        (1_500, 1_000, cache_rule("claude-sonnet-4-5"), False),
+        (1_500, 10_000, cache_rule("gpt-4o").as_found(0.0), True),
+        (0, 0, cache_rule("gpt-4o"), False),
+        (-200, 10_000, cache_rule("gpt-4o").as_found(0.0), False),
+    ],
+)
+def test_a_change_within_a_turn_pays_if_it_saves_more_than_the_turn_costs_anew(
+    saved: int, behind: int, rule: CacheRule, pays: bool
+) -> None:
+    assert pays_at_once(saved, behind, rule) is pays

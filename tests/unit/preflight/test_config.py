@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from context.errors import InvalidInputError
 from context.preflight.by_category import FULL_MEMORY
 from context.preflight.classify import classify
-from context.preflight.config import CategoryConfig, PreflightConfig, read_config, write_config
+from context.preflight.config import CategoryConfig, PreflightRules, read_config, write_config
 from context.preflight.types import Category, Preflight, ThinkingLevel
 
 TOOLS = ("message", "exec", "read", "write", "web_search", "web_fetch", "memory_get", "deploy_app")
@@ -123,8 +123,8 @@ def test_both_spellings_of_a_name_mean_the_same() -> None:
 
 
 def test_what_a_policy_does_not_say_is_taken_from_its_base() -> None:
-    base = PreflightConfig(complex_threshold=50, always_include=("ask",))
-    assert read_config({"enabled": False}, base=base) == PreflightConfig(
+    base = PreflightRules(complex_threshold=50, always_include=("ask",))
+    assert read_config({"enabled": False}, base=base) == PreflightRules(
         enabled=False, complex_threshold=50, always_include=("ask",)
     )
 
@@ -138,7 +138,7 @@ changes = st.builds(
     disabled=st.booleans(),
 )
 policies = st.builds(
-    PreflightConfig,
+    PreflightRules,
     enabled=st.booleans(),
     tool_filtering=st.booleans(),
     always_include=texts,
@@ -149,5 +149,5 @@ policies = st.builds(
 
 
 @given(policies)
-def test_a_policy_that_was_written_reads_the_same(policy: PreflightConfig) -> None:
+def test_a_policy_that_was_written_reads_the_same(policy: PreflightRules) -> None:
     assert read_config(write_config(policy)) == policy

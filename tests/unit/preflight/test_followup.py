@@ -3,7 +3,7 @@
 import pytest
 
 from context.preflight.classify import classify
-from context.preflight.config import CategoryConfig, PreflightConfig
+from context.preflight.config import CategoryConfig, PreflightRules
 from context.preflight.types import Category, Previous
 from tests.unit.preflight.sayings import GO_ON
 
@@ -104,5 +104,5 @@ def test_a_message_that_stands_for_itself_inherits_nothing(message: str) -> None
 
 
 def test_a_disabled_category_is_not_inherited() -> None:
-    without = PreflightConfig(categories={Category.CODING: CategoryConfig(disabled=True)})
+    without = PreflightRules(categories={Category.CODING: CategoryConfig(disabled=True)})
     assert classify("yes, go", previous=CODING, tools=TOOLS, config=without).categories == ()

@@ -3,13 +3,13 @@
 import pytest
 
 from context.preflight.classify import classify
-from context.preflight.config import CategoryConfig, PreflightConfig
+from context.preflight.config import CategoryConfig, PreflightRules
 from context.preflight.types import Category, LearnedWeights, MemoryParams
 
 TOOLS = ("exec", "read", "web_search", "web_fetch", "memory_search", "memory_get", "message", "write")
 MEMORY = {"memory_search", "memory_get"}
 RECALLS = LearnedWeights(recalls=True)
-NO_MEMORY = PreflightConfig(categories={Category.MEMORY: CategoryConfig(disabled=True)})
+NO_MEMORY = PreflightRules(categories={Category.MEMORY: CategoryConfig(disabled=True)})
 
 
 def kept(message: str, **given: object) -> set[str] | None:

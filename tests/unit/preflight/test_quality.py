@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks import preflight as benchmark
 from context.preflight.classify import classify
-from context.preflight.config import PreflightConfig
+from context.preflight.config import PreflightRules
 from tests.data import data_dir
 from tests.unit.linear.growth import grows_in_proportion
 from tests.unit.linear.texts import Shape
@@ -15,7 +15,7 @@ def test_on_messages_of_others_little_is_harmed_and_much_is_saved() -> None:
     data_dir("preflight")
     data_dir("helmdeck")
     tools, asked = benchmark.tool_names(), benchmark.labelled()
-    ours = benchmark.by_preflight(tools, PreflightConfig())
+    ours = benchmark.by_preflight(tools, PreflightRules())
     for half in (0, 1):
         graded = benchmark.grade([one for one in asked if one.half == half], ours, tools)
         assert graded["harm"] <= benchmark.WANTED_HARM
@@ -28,9 +28,7 @@ def test_in_other_scripts_nearly_nothing_is_harmed() -> None:
     data_dir("multilingual")
     data_dir("helmdeck")
     tools = benchmark.tool_names()
-    graded = benchmark.grade(
-        benchmark.multilingual(), benchmark.by_preflight(tools, PreflightConfig()), tools
-    )
+    graded = benchmark.grade(benchmark.multilingual(), benchmark.by_preflight(tools, PreflightRules()), tools)
     assert graded["harm"] <= benchmark.WANTED_HARM
 
 

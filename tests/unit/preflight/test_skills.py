@@ -1,10 +1,13 @@
 """Skill sections go with the tools that they are about, and nothing else is touched."""
 
+from collections.abc import Collection
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.preflight.skills import trim_skills
+from context.preflight.by_category import KNOWN_TOOLS
+from context.preflight.skills import cut_skills
 
 PROMPT = """You are a helper.
 ## Skill: web_search
@@ -27,6 +30,10 @@ Draw.
 
 
 TOOLS = ("web_search", "memory_search", "memory_get", "exec", "canvas", "image")
+
+
+def trim_skills(prompt: str, allowlist: Collection[str] | None, tools: Collection[str] = KNOWN_TOOLS) -> str:
+    return cut_skills(prompt, allowlist, tools=tools)[0]
 
 
 def test_a_skill_goes_where_none_of_its_tools_stays() -> None:

@@ -25,6 +25,12 @@ WRAPPERS = {
     "camel": "<additionalData>play some music</additionalData>",
     "git": "<git_status>clean; search the docs</git_status>",
     "layout": "<project_layout>songs/ images/ wallet/</project_layout>",
+    "result": "<toolResult>gpu status: 93 % of the disk</toolResult>",
+    "clock": "<now_utc>bitcoin at 9, draw at 10</now_utc>",
+    "linter": "<linter_errors>photo.png: cpu usage, wallet</linter_errors>",
+    "profile": "<user_profile>likes music and bitcoin; remember his dog</user_profile>",
+    "history": "<chat-history>user: draw a picture of a wallet</chat-history>",
+    "mode": "<currentMode>search the web for coins</currentMode>",
     "one word": "<context>the weather in Oslo, bitcoin and music</context>",
 }
 

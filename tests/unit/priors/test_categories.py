@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from context.preflight.classify import classify
-from context.preflight.config import PreflightConfig
+from context.preflight.config import PreflightRules
 from context.preflight.replay import PastDecision
 from context.preflight.types import Category
 from context.priors.categories import (
@@ -16,7 +16,7 @@ from context.priors.categories import (
 )
 from context.priors.types import CorruptPriorsError
 
-CONFIG = PreflightConfig()
+CONFIG = PreflightRules()
 ALL = ("web_search", "web_fetch", "read", "write", "edit", "exec", "image", "memory_search", "oddity")
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.priors.evaluate import Quality, grade_rankings, judge_set, measure_drift
+from context.priors.evaluate import Change, Quality, find_changes, grade_rankings, judge_set, measure_drift
 from context.priors.types import JoinedPlan
 from tests.unit.priors.plans import DAY, TOOLS, plan, went
 
@@ -73,3 +73,29 @@ def test_drift_is_a_share(found: list[list[str]]) -> None:
 
 def test_rankings_of_other_entries_have_drifted_all_the_way() -> None:
     assert measure_drift([["a", "b"]], [["c", "d"]]) == 1.0
+
+
+def test_changes_name_what_rose_and_what_fell_and_leave_out_what_stayed() -> None:
+    asked = [
+        JoinedPlan("rises", [went("mail")], DAY),
+        JoinedPlan("falls", [went("maps"), went("mail", ok=False)], DAY),
+        JoinedPlan("stays", [went("bank")], DAY),
+        JoinedPlan("not of the catalog", [went("gone")], DAY),
+    ]
+    before = [["x", "mail"], ["maps", "mail"], ["bank"], ["gone"]]
+    after = [["mail"], ["a", "b", "c", "d", "e", "maps"], ["bank", "x"], []]
+    assert find_changes(asked, before, after, CATALOG) == [
+        Change("rises", "mail", 2, 1),
+        Change("falls", "maps", 1, None),
+    ]
+
+
+@given(rankings, rankings, st.lists(st.sampled_from(TOOLS), max_size=8))
+def test_changes_the_other_way_round_are_the_same_with_the_other_sign(
+    before: list[list[str]], after: list[list[str]], tools: list[str]
+) -> None:
+    size = min(len(before), len(after), len(tools))
+    asked = [plan("", tool) for tool in tools[:size]]
+    there = find_changes(asked, before[:size], after[:size], CATALOG)
+    back = find_changes(asked, after[:size], before[:size], CATALOG)
+    assert sorted((one.tool, one.gain) for one in there) == sorted((one.tool, -one.gain) for one in back)

@@ -190,6 +190,17 @@ OVERFLOWS += [
         4096,
         None,
     ),
+    ("Input too long. The maximum length is 4096 tokens", 4096, None),
+    ("Input length 35000 exceeds the maximum allowed length of 32768 tokens.", 32768, 35000),
+    ("max input tokens 98304 exceeded", 98304, None),
+    ("the total length of input and output tokens 140000 > 131072", 131072, None),
+    ("该模型最大上下文长度为 32768 个 token, 您的输入为 40000 个 token", 32768, None),
+    ("输入长度超过模型最大长度限制 32768", 32768, None),
+    (
+        "You passed 40961 input tokens. However, the model's context length is only 40960",
+        40960,
+        40961,
+    ),
     ("invalid params, context window exceeds limit (2013)", None, None),
     ("Please reduce the length of the messages. Current length is 10000 while limit is 8192", 8192, 10000),
     (
@@ -220,8 +231,35 @@ SIGNATURES = [
     "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
     "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
     "Item with id 'rs_68' not found. Items are not persisted when `store` is set to false.",
+    "Item with id 'msg_68' not found. Items are not persisted when `store` is set to false.",
+    "Invalid value at 'contents[1].parts[0].thought_signature' (TYPE_BYTES), Base64 decoding failed",
+    "messages.3.content.0.thinking.signature: Input should be a valid string",
+    "messages.1.content.0: Invalid `data` in `redacted_thinking` block",
+    "Could not decrypt the provided encrypted_content.",
+    "Could not decode the compaction blob.",
+    "Failed to decrypt reasoning content: invalid ciphertext",
+    "Encrypted content is not supported with this model.",
+    "Thinking signature verification failed",
+    "messages[1].content[0].encrypted_index: invalid encrypted index",
+    "Unable to verify reasoning_details signature",
+]
+NO_SIGNATURES = [
+    "Invalid signature for AWS request: The request signature we calculated does not match",
+    "Function signature invalid: tool look is missing a description",
+    "`thinking.budget_tokens`: Input should be greater than or equal to 1024",
+    "Encrypted connection required",
+    "reasoning_effort is not supported with this model",
+    "thinking is not supported by this model",
+    "Unrecognized request argument supplied: reasoning",
+    "The reasoning_content in the thinking mode must be passed back to the API.",
 ]
 CHANCES = [
+    ("E417: ctx 140,123/131,072", (131072, 140123)),
+    ("sequence of 40000 does not fit in 32768", (32768, 40000)),
+    ("payload of 150000 units is above 131072 units", (131072, 150000)),
+    ("Invalid tool id 123456 in request 987654", None),
+    ("seed: 123456 is greater than the maximum of 65535", None),
+    ("max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens", None),
     ("This request of 40112 tokens is larger than we serve: 32,768.", (32768, 40112)),
     ("input: 140000 > 131072", (131072, 140000)),
     ("The conversation (9500 tokens) does not fit, the window has 8192", (8192, 9500)),
@@ -405,6 +443,11 @@ def test_too_many_images_are_an_overflow_that_says_how_many_may_stay(message: st
 def test_a_refused_signature_is_recognised(message: str) -> None:
     assert classify(400, {"error": {"message": message}}).kind is ErrorKind.SIGNATURE
     assert classify(None, message).kind is ErrorKind.SIGNATURE
+
+
+@pytest.mark.parametrize("message", NO_SIGNATURES)
+def test_a_refusal_of_another_signature_or_of_thinking_itself_is_none_of_sealed_content(message: str) -> None:
+    assert classify(400, {"error": {"message": message}}).kind is ErrorKind.INVALID_REQUEST
 
 
 @pytest.mark.parametrize(("message", "sizes"), CHANCES)

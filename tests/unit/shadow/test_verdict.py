@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.shadow.parts import EVERY_PART, TOGETHER, ShadowPart, applied_beside, read_parts, trials
-from context.shadow.verdict import ShadowLimits, Tally, report_part, wilson
+from context.shadow.verdict import PartCounts, ShadowLimits, report_part, wilson
 
-GOOD = Tally(
+GOOD = PartCounts(
     "summaries", reads=400, judged=400, sessions=40, served_tokens=1_000, would_tokens=500, needed=400, lost=4
 )
 LIMITS = ShadowLimits(min_reads=200, min_saving=0.05, max_lost=0.05, max_blocked=0.02)

@@ -143,6 +143,15 @@ def test_a_picture_by_its_bare_address_gets_an_object_where_one_is_needed() -> N
 
 
 @pytest.mark.parametrize(
+    "model", [GPT, "gemini-2.5-pro", "mistral-large-latest", "anthropic/claude-sonnet-4-5"]
+)
+@pytest.mark.parametrize("part", [{"type": "image_url"}, {"type": "image_url", "image_url": None}])
+def test_a_picture_without_an_address_breaks_no_window(part: JsonObject, model: str) -> None:
+    window = lay([{"role": "user", "content": [{"type": "text", "text": "see"}, part]}, said()], model)
+    assert sent(window)[0]["content"][0] == {"type": "text", "text": "see"}
+
+
+@pytest.mark.parametrize(
     "part",
     [
         {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD"}},

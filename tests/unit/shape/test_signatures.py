@@ -81,6 +81,87 @@ def test_signed_reasoning_goes_to_the_family_that_made_it_alone(
     assert window.certificate.accepted_shape.accepted
 
 
+SIGN = "c2lnbmVk"
+GOOGLES: JsonObject = {"google": {"thought_signature": SIGN, "thoughtSignature": SIGN}}
+SIGNED_FIELDS: list[JsonObject] = [
+    {"thought_signature": SIGN},
+    {"thoughtSignature": SIGN},
+    {"signature": SIGN},
+    {"reasoning_opaque": SIGN},
+    {"reasoning_signature": SIGN},
+    {"reasoning_items": [{"type": "reasoning", "encrypted_content": SIGN}]},
+    {"encrypted_content": SIGN},
+    {"extra_content": GOOGLES},
+    {"providerOptions": GOOGLES},
+    {"provider_metadata": GOOGLES},
+    {"annotations": [{"type": "url_citation", "encrypted_index": SIGN}]},
+    {"citations": [{"type": "web_search_result_location", "encrypted_index": SIGN, "url": "u"}]},
+]
+
+
+def signed_everywhere(wire: Wire, field: JsonObject) -> list[JsonObject]:
+    """A call and an answer with a signed field at each depth of the model's messages."""
+    if wire is Wire.OPENAI:
+        signed = call("c1", **field)
+        signed["function"] |= field
+        words = {"type": "text", "text": "Done.", **field}
+        return [HELLO, calling(signed, **field), result("c1"), said([words], **field)]
+    if wire is Wire.ANTHROPIC:
+        used = {"type": "tool_use", "id": "c1", "name": "look", "input": {"signature": "mine"}, **field}
+        seen = {"type": "tool_result", "tool_use_id": "c1", "content": "seen"}
+        return [
+            HELLO,
+            said([used]),
+            {"role": "user", "content": [seen]},
+            said([{"type": "text", "text": "Done.", **field}]),
+        ]
+    asked = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}", **field}
+    words = {"type": "output_text", "text": "Done.", **field}
+    return [
+        HELLO,
+        asked,
+        {"type": "function_call_output", "call_id": "c1", "output": "seen"},
+        said([words], **field),
+    ]
+
+
+@pytest.mark.parametrize("field", SIGNED_FIELDS, ids=lambda field: next(iter(field)))
+@pytest.mark.parametrize("wire", list(Wire))
+def test_no_signed_field_goes_to_another_family_at_any_depth(wire: Wire, field: JsonObject) -> None:
+    bodies = signed_everywhere(wire, field)
+    own = lay(bodies, "claude-opus-4-5", wire, made_by="claude-sonnet-4-5")
+    assert SIGN in json.dumps(sent(own))
+    for model in ("minimax/MiniMax-M2", "z-ai/glm-4.6", "gpt-5"):
+        window = lay(bodies, model, wire, made_by="claude-sonnet-4-5")
+        assert SIGN not in json.dumps(sent(window))
+        assert "Done." in json.dumps(sent(window))
+        assert '{"signature": "mine"}' in json.dumps(sent(window)) or wire is not Wire.ANTHROPIC
+        assert ShapeRule.FOREIGN_REASONING in window.certificate.accepted_shape.rules
+        assert check_pairs(sent(window), wire) == []
+
+
+@pytest.mark.parametrize(
+    "model", ["gpt-5", "moonshotai/kimi-k2", "claude-sonnet-4-5", "mistral-large-latest"]
+)
+def test_a_signature_that_a_gateway_keeps_in_a_calls_id_stays_with_google(model: str) -> None:
+    call_id = f"call_1__thought__{SIGN * 20}"
+    bodies = [HELLO, calling(call(call_id)), result(call_id), said()]
+    assert call_id in json.dumps(sent(lay(bodies, "gemini-3-pro", made_by="gemini-3-pro")))
+    window = lay(bodies, model, made_by="gemini-3-pro")
+    assert SIGN not in json.dumps(sent(window))
+    assert check_pairs(sent(window), Wire.OPENAI) == []
+
+
+def test_a_search_of_another_provider_goes_with_its_result_in_a_later_message() -> None:
+    asked = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"encrypted_content": SIGN}]}
+    bodies = [HELLO, said([asked]), said([found, {"type": "text", "text": "Done."}])]
+    window = lay(bodies, "minimax/MiniMax-M2", Wire.ANTHROPIC, made_by="claude-sonnet-4-5")
+    assert "s1" not in json.dumps(sent(window))
+    assert check_pairs(sent(window), Wire.ANTHROPIC) == []
+    assert window.certificate.accepted_shape.accepted
+
+
 @pytest.mark.parametrize("name", HISTORIES)
 def test_reasoning_that_was_refused_is_not_sent_again_to_its_own_family(name: str) -> None:
     wire, bodies = HISTORIES[name]

@@ -2,17 +2,15 @@
 
 from afterturn.stack.roles import (
     LOOPBACK,
-    QUEUES,
     application_environment,
     flower_command,
     worker_command,
 )
-from workers.queues import QUEUES as DECLARED_QUEUES
+from models.due_work.kinds import WorkQueue
 
 
 def test_one_worker_serves_every_queue_that_celery_knows() -> None:
-    assert QUEUES == DECLARED_QUEUES
-    assert ",".join(DECLARED_QUEUES) in worker_command()
+    assert ",".join(WorkQueue) in worker_command()
 
 
 def test_a_worker_can_be_kept_to_its_queues() -> None:

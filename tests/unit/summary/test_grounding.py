@@ -73,6 +73,55 @@ def test_a_not_that_was_left_behind_turns_a_copied_rule_round() -> None:
     assert doubts("charge the card of Maria Silva [1]", "Constraints in force") == {Doubt.OPPOSITE}
 
 
+LONG_TALK = (
+    RenderedLine(
+        1,
+        LineKind.TEXT,
+        Role.USER,
+        "user",
+        "None of the early trains is of any use, since I don't want to travel before noon. Is there a later one?",
+        1,
+    ),
+    RenderedLine(
+        2,
+        LineKind.TEXT,
+        Role.ASSISTANT,
+        "assistant",
+        "The train of 14:05 goes through Fulda and takes three hours. Unfortunately it cannot carry bicycles of guests.",
+        2,
+    ),
+    RenderedLine(3, LineKind.TEXT, Role.USER, "user", "Non mettere mai le lastre di vetro nel camion.", 3),
+)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "[1] user: None of the early trains is of any use, since I do want to travel before noon. Is there a later one? -> [2] assistant: The train of 14:05 goes through Fulda and takes three hours.",
+        "[1] user: Is there a later one? -> [2] assistant: The train of 14:05 goes through Fulda and takes three hours. Unfortunately it can carry bicycles of guests.",
+        "[2] assistant: The train of 14:05 goes through Fulda and takes three hours … Unfortunately it can carry bicycles of guests.",
+        "[1] user: I want to travel before noon, since none of the early trains is of any use",
+        "[3] user: Metti sempre le lastre di vetro nel camion.",
+    ],
+)
+def test_a_not_that_is_gone_from_one_of_many_sentences_is_found(point: str) -> None:
+    [found] = ground_points(f"## Objective\n- {point}", Source(LONG_TALK), marks=MARKED)
+    assert Doubt.OPPOSITE in found.doubts
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "[1] user: I don't want to travel before noon. Is there a later one? -> [2] assistant: The train of 14:05 goes through Fulda and takes three hours.",
+        "[2] assistant: The train of 14:05 takes three hours through Fulda; unfortunately it cannot carry bicycles",
+        "[3] user: Le lastre di vetro non devono mai essere messe nel camion.",
+    ],
+)
+def test_sentences_with_their_not_stand(point: str) -> None:
+    [found] = ground_points(f"## Objective\n- {point}", Source(LONG_TALK), marks=MARKED)
+    assert found.doubts == set()
+
+
 def test_what_the_notes_before_said_needs_no_message() -> None:
     source = Source(LINES, "## Work done\n- the visa of Omar Davis was sent on 3 March [2]")
     assert (
@@ -134,3 +183,65 @@ def test_a_refusal_tells_which_names_were_made_up() -> None:
 )
 def test_what_shares_nothing_with_its_source_is_told_from_what_does(text: str, is_nothing: bool) -> None:
     assert shares_nothing(text, Source(LINES)) is is_nothing
+
+
+ROWS = "Sizes:\n- small: 40 euros\n- large: 65 euros\n\nThe shop never ships on Fridays.\nReturns: none after 30 days."
+SHIPPED = (
+    RenderedLine(1, LineKind.TEXT, Role.USER, "user", "Which sizes does the shop have?", 1),
+    RenderedLine(2, LineKind.TEXT, Role.ASSISTANT, "assistant", ROWS, 2),
+)
+
+
+@pytest.mark.parametrize(
+    ("point", "is_made_up"),
+    [
+        ("[2] assistant: Sizes: small: 40 euros; large: 65 euros", False),
+        ("[2] assistant: Sizes; small, 40 euros; large, 65 euros", False),
+        ("[2] assistant: Sizes: small: $40; large: $65 and a lamp for 71 euros", True),
+        ("[2] assistant: The shop ships on Fridays. Returns: none after 30 days.", True),
+    ],
+)
+def test_rows_of_a_list_on_one_line_are_the_sources_own_words(point: str, *, is_made_up: bool) -> None:
+    [found] = ground_points(f"## Decisions and reasons\n- {point}", Source(SHIPPED))
+    assert bool(found.doubts & {Doubt.NAME, Doubt.FIGURE, Doubt.OPPOSITE}) is is_made_up
+
+
+@pytest.mark.parametrize(
+    "name", ["Saint-Rémy-de-Provence", "Bad-Wörishofen-Süd", "Île-aux-Moines", "Jean-François"]
+)
+def test_a_name_with_hyphens_and_accents_is_known(name: str) -> None:
+    line = RenderedLine(1, LineKind.TEXT, Role.USER, "user", f"The picture was painted in {name}, France.", 1)
+    [found] = ground_points(f"## Decisions and reasons\n- painted in {name} [1]", Source((line,)))
+    assert found.doubts == frozenset()
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["note='do not retry', error=None)] isError=False", '"never": "x", "ok": true, "n": None} isError=False'],
+)
+def test_a_none_of_the_field_before_denies_nothing(output: str) -> None:
+    lines = (
+        RenderedLine(1, LineKind.CALL, Role.ASSISTANT, "assistant", 'run(x="1")', 1, call_id="a"),
+        RenderedLine(2, LineKind.RESULT, Role.TOOL, "run", f"data … {output}", 1, call_id="a"),
+    )
+    [found] = ground_points('## Work done\n- run(x="1") -> ok: data … isError=False [1-2]', Source(lines))
+    assert found.doubts == frozenset()
+
+
+def test_an_english_verb_is_no_italian_claim_of_work_done() -> None:
+    lines = (
+        RenderedLine(
+            1,
+            LineKind.CALL,
+            Role.ASSISTANT,
+            "assistant",
+            'search(query="tools to create files")',
+            1,
+            call_id="a",
+        ),
+        RenderedLine(2, LineKind.RESULT, Role.TOOL, "search", "text-editor: a line editor", 1, call_id="a"),
+    )
+    [found] = ground_points(
+        "## Work done\n- search: tools to create files, a line editor was found [1-2]", Source(lines)
+    )
+    assert Doubt.UNDONE not in found.doubts

@@ -12,7 +12,7 @@ from context.conversation.turns import parse_turn_boundaries
 from context.summary.trigger import Load, SummaryCut, Thresholds, Trigger, find_trigger, plan_cut
 from context.tokens.budget import Budget, HistoryLimit, LimitSource
 from context.types import Message
-from tests.unit.histories import calls, number, says, torn_histories, whole_histories
+from tests.unit.histories import answers, calls, number, says, torn_histories, whole_histories
 
 THRESHOLDS = Thresholds(message_count=20, keep_messages=6, least_share=0, least_tokens=0)
 BUDGET = Budget(10_000, 1_000)
@@ -212,3 +212,19 @@ def test_cut_after_cut_comes_to_an_end_with_every_pair_whole(messages: list[Mess
         if find_trigger(load_of(messages), budget, THRESHOLDS) is None:
             break
     assert cuts <= 12
+
+
+def test_a_turn_that_ended_with_a_result_is_covered_once_a_later_turn_follows() -> None:
+    ended = [says("user"), *calls(["a"]), *answers(["a"])]
+    history = [replace(message, tokens=5_000) for message in number([*ended, *ended, says("user")])]
+    cut = plan_cut(history, load_of(history), BUDGET, THRESHOLDS)
+    assert cut is not None
+    assert cut.stop == 6
+
+
+def test_a_turn_whose_last_result_nobody_has_read_stays_raw_however_full_the_window_is() -> None:
+    history = [says("user"), says("assistant"), says("user"), *calls(["a"]), *answers(["a"])]
+    history = [replace(message, tokens=5_000) for message in number(history)]
+    cut = plan_cut(history, load_of(history), BUDGET, THRESHOLDS)
+    assert cut is not None
+    assert cut.stop == 2

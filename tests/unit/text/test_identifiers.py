@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - marks of several scripts
 """Exact names: found, ranked, and missed when they are gone."""
 
 import pytest
@@ -118,3 +119,19 @@ def test_no_text_takes_long(unit: str) -> None:
 def test_what_recorded_users_name_is_found() -> None:
     record = read_jsonl(data_dir("tau_airline") / "plan_history.jsonl")[0]
     assert "mia_li_3668" in extract_identifiers(record["intent"])
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("箱子QX-41送到A1号仓库，文件是box_A1.csv。", ["QX-41", "A1", "box_A1.csv"]),
+        ("部署K-12和v1.2.3到prod-eu，使用getBaziDetail函数", ["K-12", "v1.2.3", "getBaziDetail"]),
+        ("請求書INV-2041を/srv/billingに移して", ["INV-2041", "/srv/billing"]),
+        ("청구서 INV-2041을 /srv/billing/a.csv로 옮겨 주세요", ["INV-2041", "/srv/billing/a.csv"]),
+        ("2008年8月8日，2026년", ["2008年8月8日"]),
+    ],
+)
+def test_a_name_among_words_without_blanks_is_found_alone(text: str, names: list[str]) -> None:
+    found = extract_identifiers(text)
+    assert list(found) == names
+    assert kept_identifiers(text, names) == names

@@ -49,7 +49,13 @@ def test_no_text_writes_a_block_of_a_window(name: str, escape: object) -> None:
             assert "<" not in escape(f"a <{hidden}{written}> b")
 
 
-@pytest.mark.parametrize("token", ["<<SYS>>", "<</SYS>>", "<< / sys >>", "<|im_start|>", "< |system|>"])
+@pytest.mark.parametrize(
+    "token",
+    [
+        *("<<SYS>>", "<</SYS>>", "<< / sys >>", "<|im_start|>", "< |system|>"),
+        *("<start_of_turn>", "</end_of_turn>", "<\uff5cUser\uff5c>"),
+    ],
+)
 def test_no_text_writes_a_models_own_token(token: str) -> None:
     assert not re.search(r"<[\s/]*<|<\s*\|", escape_tags(token))
 

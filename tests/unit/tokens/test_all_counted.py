@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.tokens import count_message, count_text, count_tools, measure_message
-from context.tokens.unbilled import OPAQUE, UNBILLED, UNBILLED_OF_MEDIA, UNBILLED_OF_TEXT
+from context.tokens.pieces import OPAQUE, UNBILLED, UNBILLED_OF_MEDIA, UNBILLED_OF_TEXT
 from context.types import JsonObject
 from tests.unit.tokens.test_message import DATA_URL, PNG
 

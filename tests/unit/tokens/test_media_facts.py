@@ -96,7 +96,8 @@ def test_prose_and_short_ids_are_no_embedded_files() -> None:
         ("gpt-4.1-nano", (540, 360), 502),
         ("anthropic/claude-sonnet-4.5", (597, 566), 455),
         ("gemini-2.5-flash", (300, 300), 258),
-        ("us.amazon.nova-2-lite-v1:0", (597, 566), 438),
+        ("us.amazon.nova-2-lite-v1:0", (597, 566), 435),
+        ("us.amazon.nova-2-lite-v1:0", (400, 301), 158),
         ("mistral-medium-latest", (597, 566), 483),
         ("meta-llama/llama-4-maverick", (597, 566), 725),
     ],
@@ -104,6 +105,35 @@ def test_prose_and_short_ids_are_no_embedded_files() -> None:
 def test_each_provider_bills_an_image_by_its_own_rule(model: str, size: tuple[int, int], tokens: int) -> None:
     image = Media(MediaKind.IMAGE, width=size[0], height=size[1])
     assert media_tokens(image, model) == tokens
+
+
+_NOVA_SIZES = [(900, 450), (900, 900), (1400, 900), (1800, 900), (1300, 1300), (900, 1400)]
+"""Sizes in the tables of the user guides of Amazon Nova, image understanding; the last one turned."""
+
+_NOVA_PUBLISHED = {
+    "us.amazon.nova-pro-v1:0": [800, 1_300, 1_800, 2_400, 2_600, 1_800],
+    "us.amazon.nova-2-lite-v1:0": [515, 1_035, 1_600, 2_060, 2_155, 1_600],
+}
+
+
+@pytest.mark.parametrize("model", _NOVA_PUBLISHED)
+def test_no_image_of_novas_own_tables_is_billed_below_the_table(model: str) -> None:
+    images = [Media(MediaKind.IMAGE, width=width, height=height) for width, height in _NOVA_SIZES]
+    published = _NOVA_PUBLISHED[model]
+    assert all(media_tokens(image, model) >= tokens for image, tokens in zip(images, published, strict=True))
+
+
+@pytest.mark.parametrize("model", _NOVA_PUBLISHED)
+def test_a_wide_image_costs_nova_as_much_as_its_shape_says(model: str) -> None:
+    square, wide = (Media(MediaKind.IMAGE, width=side, height=900) for side in (900, 2_340))
+    assert media_tokens(wide, model) >= 2.4 * media_tokens(square, model)
+
+
+def test_small_images_are_scaled_up_by_nova_before_billing() -> None:
+    small, large = (Media(MediaKind.IMAGE, width=540 * times, height=360 * times) for times in (1, 5))
+    bills = {media_tokens(image, "us.amazon.nova-lite-v1:0") for image in (small, large)}
+    assert len(bills) == 1
+    assert min(bills) >= 1_837
 
 
 _MODELS = [

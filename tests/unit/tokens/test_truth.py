@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 
+from benchmarks.claude_bound import judge, judge_windows, read_session, read_sets
 from benchmarks.token_counts import Sample, delta_parts, measure, published_errors, summarize, text_parts
 from tests.data import data_dir, read_jsonl, session_file
 
@@ -55,3 +56,18 @@ def test_images_are_counted_within_a_few_percent() -> None:
     samples = measure(text_parts(read_jsonl(data_dir("token_truth") / "images.jsonl.gz")))
     assert summarize(samples)["median_error"]["before"] <= 0.04
     assert sum(each.undercounts for each in samples) <= 1
+
+
+def test_no_set_of_claudes_counts_is_above_a_bound_learned_from_the_other_sets() -> None:
+    rows = judge(read_sets())
+    assert len(rows) >= 5
+    assert [(row["set"], row["under"], row["under_left_out"]) for row in rows] == [
+        (row["set"], 0, 0) for row in rows
+    ]
+
+
+def test_a_large_window_of_claude_is_bounded_an_eighth_above_its_bill_at_most() -> None:
+    windows = judge_windows(read_session()[1])
+    assert windows["under"] == 0
+    assert windows["overhead"] <= 1.125
+    assert windows["overhead_calibrated"] <= windows["overhead"]

@@ -17,9 +17,8 @@ from context.window.assemble import (
     Unread,
     WindowRequest,
     build_messages,
-    new_message,
-    notes_message,
 )
+from context.window.types import new_message, notes_message
 from context.wire import LossKind, check_pairs
 from tests.unit.histories import answers, calls, make_message, number, real_conversations, says
 from tests.unit.windows import (

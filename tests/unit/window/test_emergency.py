@@ -12,7 +12,7 @@ from context.summary.trigger import Load, Thresholds, Trigger, find_trigger, pla
 from context.tokens import count_text
 from context.tokens.budget import Budget
 from context.types import Message, Wire
-from context.window.assemble import ActiveSummary, WindowRequest, build_messages, notes_message
+from context.window.assemble import ActiveSummary, WindowRequest, build_messages
 from context.window.emergency import (
     LEAST_SHARE,
     NOTE_ONLY,
@@ -27,6 +27,7 @@ from context.window.emergency import (
     with_note,
 )
 from context.window.summary_block import render_summary
+from context.window.types import notes_message
 from tests.unit.histories import (
     answers,
     calls,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from context.types import JsonObject, Wire
 from context.wire import LossKind, check_pairs, convert
-from context.wire.convert import _READ
+from context.wire.formats import format_of
 from context.wire.neutral import losses_of
 from tests.unit.wire.windows import assert_same_said, kinds, there, window
 
@@ -108,7 +108,7 @@ def test_a_session_that_changes_its_format_midway_still_pairs(
 def test_what_a_reader_cannot_read_is_always_listed(chat: list[JsonObject], wire: Wire, to: Wire) -> None:
     odd = [{**body, "x_extra": 1} if body["role"] == "user" else body for body in chat]
     stored = window(odd) if wire is Wire.OPENAI else there(window(odd), wire)
-    lost = [loss for m in stored if wire is not to for e in _READ[wire](m) for loss in losses_of(e)]
+    lost = [loss for m in stored if wire is not to for e in format_of(wire).read(m) for loss in losses_of(e)]
     dropped: list[Any] = list(convert(stored, to).dropped)
     assert [loss for loss in lost if loss not in dropped] == []
     if wire is Wire.OPENAI and to is not wire:

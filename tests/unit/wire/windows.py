@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import Loss, LossKind, convert, describe
-from context.wire.convert import _READ
-from context.wire.neutral import Call, Content, Lost, NeutralMedia, Part, Text, ToolAnswer
+from context.wire.formats import format_of
+from context.wire.neutral import Content, Lost, NeutralCall, NeutralMedia, Part, Text, ToolAnswer
 
 Said: TypeAlias = tuple[str, ...]
 
@@ -36,7 +36,7 @@ def there(messages: Sequence[Message], wire: Wire) -> list[Message]:
 
 def said(messages: Sequence[Message]) -> list[Said]:
     """List what a window says: words, media, calls and answers, without ids, system prompt and losses."""
-    entries = [entry for message in messages for entry in _READ[message.wire](message)]
+    entries = [entry for message in messages for entry in format_of(message.wire).read(message)]
     parts = [(e.role, part) for e in entries if e.role is not Role.SYSTEM for part in e.parts]
     return [one for role, part in parts for one in _said(role, part)]
 
@@ -63,7 +63,7 @@ def assert_same_said(before: Sequence[Message], after: Sequence[Message], losses
 
 
 def _said(role: Role, part: Part) -> list[Said]:
-    if isinstance(part, Call):
+    if isinstance(part, NeutralCall):
         return [(role, "call", part.name, _arguments(part.arguments))]
     if isinstance(part, ToolAnswer):
         return [(role, "answer"), *(one for inner in part.parts for one in _content(role, inner))]

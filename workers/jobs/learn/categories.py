@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
-from context.preflight.config import PreflightConfig, read_config
+from context.preflight.config import PreflightRules, read_config
 from context.preflight.replay import PastDecision
 from context.priors.categories import (
     CategoryQuality,
@@ -58,7 +58,13 @@ def learn_categories(held: Claim, *, settings: LearningSettings) -> str:
     with transaction() as db:
         if not lock_lease(db, held):
             raise LeaseLostError
-        version = keep_set(db, place, replace(made, watermark=through), keep=settings.learn_keep_sets)
+        version = keep_set(
+            db,
+            place,
+            replace(made, watermark=through),
+            keep=settings.learn_keep_sets,
+            most_rejected=settings.learn_rejected_nights,
+        )
     return f"factors {version} {made.state}: {made.reason}"
 
 
@@ -69,7 +75,7 @@ def _join(tenant_id: UUID) -> None:
             joined = join_decisions(db, tenant_id, most=PAGE)
 
 
-def _read(tenant_id: UUID, settings: LearningSettings) -> tuple[list[PastDecision], PreflightConfig]:
+def _read(tenant_id: UUID, settings: LearningSettings) -> tuple[list[PastDecision], PreflightRules]:
     """Read the newest decisions with a known turn, oldest first, and the policy in force."""
     with read_transaction() as db:
         since = database_now(db) - timedelta(days=HALF_LIVES * settings.learn_half_life_days)
@@ -79,7 +85,7 @@ def _read(tenant_id: UUID, settings: LearningSettings) -> tuple[list[PastDecisio
     return past, config
 
 
-def _policy(db: Transaction, tenant_id: UUID) -> PreflightConfig:
+def _policy(db: Transaction, tenant_id: UUID) -> PreflightRules:
     base = preflight_settings().policy
     stored = find_policy(db, tenant_id)
     return read_config(stored.config, base=base) if stored else base
@@ -89,7 +95,7 @@ def _judge(
     tenant_id: UUID,
     teach: list[PastDecision],
     judges: list[PastDecision],
-    config: PreflightConfig,
+    config: PreflightRules,
     settings: LearningSettings,
 ) -> NewSet:
     """Fit factors to older decisions, and compare on newer decisions with active factors and with none."""
@@ -112,7 +118,7 @@ def _judge(
     )
 
 
-def _in_force(tenant_id: UUID, judges: list[PastDecision], config: PreflightConfig) -> CategoryQuality | None:
+def _in_force(tenant_id: UUID, judges: list[PastDecision], config: PreflightRules) -> CategoryQuality | None:
     with read_transaction() as db:
         found = load_set(db, SetPlace(tenant_id, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
     try:

@@ -1,19 +1,31 @@
 """Learning from a catalog's plans: count new plans, weigh the counts, and judge by held-out plans."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+from uuid import UUID
 
 import structlog
 
 from context.catalog.read import read_version
-from context.catalog.types import Catalog
-from context.priors.evaluate import judge_set, measure_drift
-from context.priors.prior_set import make_prior_set
+from context.catalog.types import Catalog, Entry, EntryKind
+from context.priors.evaluate import (
+    FEW,
+    Change,
+    Quality,
+    find_changes,
+    grade_rankings,
+    judge_set,
+    measure_drift,
+)
+from context.priors.prior_set import PriorSet, make_prior_set
+from context.priors.score import bind_priors, score_priors
 from context.priors.state import State, learn, prune, see_catalog, state_from_bytes, state_to_bytes
 from context.priors.types import CorruptPriorsError, JoinedPlan, Unfinished
+from context.ranking.index import build_index
+from context.ranking.rank import rank
 from models.catalogs.catalog import load_version
 from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, finish, lock_lease
@@ -39,10 +51,45 @@ from models.learning.progress import (
 )
 from models.plans.outcome import settled_through
 from models.plans.relearning import find_erased_plans, settle_erased_plans
-from workers.jobs.learn.bench import Bench
 from workers.jobs.lifecycle import LeaseLostError
 
 log = structlog.get_logger()
+
+
+class Bench:
+    """Ranks the held-out plans, with any set of priors or none."""
+
+    def __init__(self, catalog: Catalog | None, names: Sequence[str], judges: Sequence[JoinedPlan]) -> None:
+        """Index the catalog; without a catalog, only the names of called tools are known."""
+        self.judges = judges
+        catalog = catalog or _catalog_of_names(names, judges)
+        self.ids = [entry.entry_id for entry in catalog.entries]
+        self.index = build_index(catalog)
+
+    def rankings(self, blob: bytes | None) -> list[list[str]]:
+        """Rank the first entries for each plan; by words alone without bytes, or with damaged bytes."""
+        bound = None
+        if blob is not None:
+            try:
+                bound = bind_priors(PriorSet.from_bytes(blob), self.ids)
+            except CorruptPriorsError as error:
+                log.warning("prior_set_unreadable", because=error.message)
+        found = []
+        for plan in self.judges:
+            priors = score_priors(bound, plan.intent, category=plan.category) if bound else None
+            entries = rank(self.index, plan.intent, priors=priors, limit=FEW).entries
+            found.append([entry.entry_id for entry in entries if entry.score > 0.0])
+        return found
+
+    def grade(self, rankings: list[list[str]]) -> Quality:
+        """Grade how well rankings foresee the successful tools."""
+        return grade_rankings(self.judges, rankings, frozenset(self.ids))
+
+
+def _catalog_of_names(known: Sequence[str], judges: Sequence[JoinedPlan]) -> Catalog:
+    names = dict.fromkeys([*known, *(step.tool for plan in judges for step in plan.tools)])
+    return Catalog(tuple(Entry(name, EntryKind.PACK, name) for name in names if name))
+
 
 ERASED = "made of plans that were erased since"
 
@@ -95,7 +142,7 @@ def learn_ranking(held: Claim, name: str, *, settings: LearningSettings) -> str:
     Raises:
         LeaseLostError: Another worker has the work now.
     """
-    task = _read_task(held, name, settings)
+    task = _read_task(held.tenant_id, name, settings)
     teach = task.new - settings.holdout(task.state.plans + task.new)
     if teach <= 0 and not task.erased:
         return _finish(held, f"{task.new} new plans: too few to teach and to judge")
@@ -104,14 +151,51 @@ def learn_ranking(held: Claim, name: str, *, settings: LearningSettings) -> str:
     return _keep(held, task, counted, made, settings)
 
 
-def _read_task(held: Claim, name: str, settings: LearningSettings) -> _RankingTask:
-    tenant_id, catalog = held.tenant_id, name or None
+@dataclass(frozen=True)
+class Trial:
+    """Judgement of a set that was not kept.
+
+    Attributes:
+        reason: Judgement in words.
+        evaluation: Figures of the set beside the figures of words alone; empty for too few plans.
+        changes: Held-out tools that the set foresees better or worse than words alone; never stored.
+    """
+
+    reason: str
+    evaluation: Mapping[str, Any]
+    changes: Sequence[Change] = ()
+
+
+def try_ranking(tenant_id: UUID, name: str, *, settings: LearningSettings) -> Trial:
+    """Count all plans of a catalog anew and judge the resulting set against words alone; nothing is stored.
+
+    The set in force does not compete: plans that judge here may have taught it.
+
+    Args:
+        tenant_id: The tenant.
+        name: The catalog; empty for plans without a catalog.
+        settings: Half-life, holdout and limits to try.
+    """
+    task = _read_task(tenant_id, name, settings, afresh=True)
+    teach = task.new - settings.holdout(task.new)
+    if teach <= 0:
+        return Trial(f"{task.new} plans: too few to teach and to judge", {})
+    _, judges = _count(task, teach, settings)
+    judged = _judge(task, judges, settings)
+    return Trial(judged.new.reason, judged.new.evaluation, judged.changes)
+
+
+def _read_task(
+    tenant_id: UUID, name: str, settings: LearningSettings, *, afresh: bool = False
+) -> _RankingTask:
+    catalog = name or None
     with transaction() as db:
         through = settled_through(db, tenant_id)
     with read_transaction() as db:
         erased = find_erased_plans(db, tenant_id, catalog)
         before = find_counted(db, tenant_id, name)
-        state = None if erased else _read_state(before, settings)
+        afresh = afresh or erased > 0
+        state = None if afresh else _read_state(before, settings)
         counted = before if state else LearningCounts()
         place = SetPlace(tenant_id, SetKind.RANKING, name)
         return _RankingTask(
@@ -122,9 +206,9 @@ def _read_task(held: Claim, name: str, settings: LearningSettings) -> _RankingTa
             through=through,
             new=count_outcomes(db, tenant_id, catalog, after_seq=counted.watermark, through_seq=through),
             state=state or State(half_life_days=settings.learn_half_life_days),
-            catalog=_load_catalog(db, held, name),
-            active=None if erased else load_set(db, place, state=SetState.ACTIVE),
-            observing=None if erased else load_set(db, place, state=SetState.OBSERVING),
+            catalog=_load_catalog(db, tenant_id, name),
+            active=None if afresh else load_set(db, place, state=SetState.ACTIVE),
+            observing=None if afresh else load_set(db, place, state=SetState.OBSERVING),
         )
 
 
@@ -140,8 +224,8 @@ def _read_state(counted: LearningCounts, settings: LearningSettings) -> State | 
     return state if state.half_life_days == settings.learn_half_life_days else None
 
 
-def _load_catalog(db: Transaction, held: Claim, name: str) -> Catalog | None:
-    version = load_version(db, held.tenant_id, name) if name else None
+def _load_catalog(db: Transaction, tenant_id: UUID, name: str) -> Catalog | None:
+    version = load_version(db, tenant_id, name) if name else None
     return read_version(version.body, version.digest, version.novel_since) if version else None
 
 
@@ -192,10 +276,11 @@ def _joined(plan: TeachingPlan, unfinished: Unfinished) -> JoinedPlan:
 
 @dataclass(frozen=True)
 class _Judged:
-    """A new set, and the version of a confirmed observed set."""
+    """A new set, the version of a confirmed observed set, and changes against the ranking in force."""
 
     new: NewSet
     confirmed: int | None
+    changes: Sequence[Change]
 
 
 def _judge(task: _RankingTask, judges: list[JoinedPlan], settings: LearningSettings) -> _Judged:
@@ -228,7 +313,7 @@ def _judge(task: _RankingTask, judges: list[JoinedPlan], settings: LearningSetti
         drift=round(measure_drift(by_active, by_new), 4) if judges else None,
         reason=verdict.reason,
     )
-    return _Judged(new, confirmed)
+    return _Judged(new, confirmed, find_changes(judges, by_active, by_new, frozenset(bench.ids)))
 
 
 def _keep(
@@ -256,7 +341,9 @@ def _keep_sets(db: Transaction, task: _RankingTask, made: _Judged | None, settin
         return "begun anew: no plans are left to teach"
     if made.confirmed:
         activate_set(db, task.place, made.confirmed, reason="confirmed by later plans")
-    version = keep_set(db, task.place, made.new, keep=settings.learn_keep_sets)
+    version = keep_set(
+        db, task.place, made.new, keep=settings.learn_keep_sets, most_rejected=settings.learn_rejected_nights
+    )
     return f"set {version} {made.new.state}: {made.new.reason}"
 
 

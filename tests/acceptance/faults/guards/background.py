@@ -140,6 +140,13 @@ GUARDS = (
         (),
     ),
     Guard(
+        "places: a process that ends waits for its calls",
+        _APP,
+        "    end_places(app.conf.worker_soft_shutdown_timeout if ended else settings.task_hard_limit_s)\n",
+        "",
+        (),
+    ),
+    Guard(
         "regular: every tick asks for the same row",
         "workers/tasks.py",
         'enqueue(db, operator, WorkKind.SWEEP, "tables")',

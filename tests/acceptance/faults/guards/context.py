@@ -26,7 +26,7 @@ GUARDS = (
     ),
     Guard(
         "window: one contiguous tail",
-        "context/window/assemble.py",
+        "context/window/raw_turns.py",
         "            if taken is None:\n                break\n",
         "            if taken is None:\n                continue\n",
         ("tests/unit/window/test_assemble.py",),

@@ -84,14 +84,14 @@ GUARDS = (
     ),
     Guard(
         "intake: a turn is stored once",
-        "models/conversations/log.py",
+        "models/conversations/accept.py",
         "if place in known:",
         "if place in ():",
         ("tests/integration/test_intake.py",),
     ),
     Guard(
         "intake: another body is refused",
-        "models/conversations/log.py",
+        "models/conversations/accept.py",
         "conflict=not _is_same(cells, sha, turn)",
         "conflict=False",
         ("tests/integration/test_intake.py",),

@@ -1,6 +1,7 @@
 # ruff: noqa: RUF001 - messages in several scripts
 """Statements: no value ever leaves the item that it is of."""
 
+import json
 import re
 
 import pytest
@@ -122,15 +123,30 @@ def test_no_statement_gives_a_thing_the_value_of_another(shape: list[tuple[str, 
     assert [one for one in told if _false_pairs(one)] == []
 
 
+def _words(seq: int, text: str) -> list[RenderedLine]:
+    role = Role.ASSISTANT if seq % 2 else Role.USER
+    return [RenderedLine(seq, LineKind.TEXT, role, str(role), text, seq)]
+
+
+def _output(seq: int, text: str) -> list[RenderedLine]:
+    return [
+        RenderedLine(
+            seq, LineKind.CALL, Role.ASSISTANT, "assistant", f'run(page="p{seq}")', seq, call_id=f"c{seq}"
+        ),
+        RenderedLine(seq, LineKind.RESULT, Role.TOOL, "run", text, seq, call_id=f"c{seq}"),
+    ]
+
+
 @settings(max_examples=20)
-@given(st.lists(VALUES, min_size=1, max_size=6), st.integers(60, 500), st.booleans())
+@given(st.lists(VALUES, min_size=1, max_size=6), st.integers(60, 500), st.booleans(), st.booleans())
 def test_no_line_of_a_summary_states_a_pair_that_no_message_states(
-    shapes: list[list[tuple[str, str, list[str]]]], budget: int, rolls: bool
+    shapes: list[list[tuple[str, str, list[str]]]], budget: int, rolls: bool, is_output: bool
 ) -> None:
+    """Words of speakers, or plain outputs of tools."""
     lines = tuple(
-        RenderedLine(seq, LineKind.TEXT, role, str(role), _message(shape, 100 * seq), seq)
+        line
         for seq, shape in enumerate(shapes, 1)
-        for role in [Role.ASSISTANT if seq % 2 else Role.USER]
+        for line in (_output if is_output else _words)(seq, _message(shape, 100 * seq))
     )
     summary = summarize(SummaryInput(lines, budget, "en"))
     if rolls:
@@ -157,6 +173,45 @@ def test_ids_of_a_tools_output_keep_their_keys() -> None:
     assert "payment_methods.certificate_2765295: source: certificate, amount: 250" in told
     assert "payment_methods.gift_card_1: source: gift_card, amount: 113" in told
     assert "reservations: NO6JO3 AIXC49" in told
+
+
+def test_the_values_of_a_things_part_stay_on_the_line_of_the_thing() -> None:
+    """A price on a line of its own, between two flights, would belong to either."""
+    flights = [
+        {
+            "flight_number": f"HAT{place}",
+            "status": "free",
+            "prices": {"economy": price, "business": price + 9},
+        }
+        for place, price in ((136, 152), (218, 103))
+    ]
+    assert read_facts(json.dumps(flights)) == [
+        "flight_number: HAT136, status: free, prices (economy: 152, business: 161)",
+        "flight_number: HAT218, status: free, prices (economy: 103, business: 112)",
+    ]
+
+
+@settings(max_examples=30)
+@given(
+    st.dictionaries(
+        st.integers(100, 999),
+        st.dictionaries(
+            st.sampled_from(["price", "seats", "gate", "fee", "colour"]), st.integers(), min_size=1
+        ),
+        min_size=2,
+        max_size=8,
+    ),
+    st.integers(1, 40),
+)
+def test_no_fact_gives_a_thing_the_value_of_another(things: dict[int, dict[str, int]], padding: int) -> None:
+    rows = [
+        {"number": f"N{number}", "note": "x" * padding, "inner": inner, **inner}
+        for number, inner in things.items()
+    ]
+    for fact in read_facts(json.dumps(rows)):
+        [number] = [number for number in things if re.search(rf"number: N{number}\b", fact)]
+        told = re.findall(r"(price|seats|gate|fee|rate): (-?\d+)", fact)
+        assert all(things[number][key] == int(value) for key, value in told)
 
 
 def test_output_that_was_cut_gives_what_is_whole_before_the_cut() -> None:

@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - conversations in several scripts
+# ruff: noqa: E501, RUF001 - conversations in several scripts
 """The built-in model: what it keeps, in which shape, and how fast."""
 
 import json
@@ -330,3 +330,112 @@ def test_recorded_conversations_roll_through_the_gate(
     accepted = sum(verdict.accepted for verdict in tally.verdicts)
     assert accepted >= 0.95 * len(tally.verdicts)
     assert tally.over_budget == 0
+
+
+def test_the_things_that_somebody_named_come_before_the_rest_of_a_list() -> None:
+    flights = [
+        {"number": f"HAT{place}", "leaves": f"{place % 24:02}:15", "gate": f"B{place}"}
+        for place in range(110, 120)
+    ]
+    talk = (
+        said(1, "Which trains and flights go to Seattle on Monday evening from here?"),
+        *called(2, 'search(to="Seattle")', json.dumps(flights)),
+        said(4, "There are ten. Shall I book HAT117 for you?", "assistant"),
+        said(5, "Yes, the one that you named is fine with me and with Ana, thank you."),
+    )
+    told = ask(talk, 160)
+    assert "number: HAT117, leaves: 21:15, gate: B117" in told
+
+
+def test_the_ids_of_a_record_are_told_though_nobody_spoke_of_them() -> None:
+    record = {
+        "name": {"first": "Mia", "last": "Li"},
+        "payment_methods": {
+            "certificate_2765295": {"source": "certificate", "amount": 250},
+            "gift_card_1122334": {"source": "gift_card", "amount": 113},
+        },
+        "note": "x" * 50,
+    }
+    talk = (
+        said(1, "I want to book a flight from New York to Seattle for next Monday, please."),
+        *called(2, 'get_user(user_id="mia_1")', json.dumps(record)),
+        *FILLER[:10],
+    )
+    told = ask(talk, 200)
+    assert "payment_methods.certificate_2765295: source: certificate, amount: 250" in told
+    assert "payment_methods.gift_card_1122334: source: gift_card, amount: 113" in told
+    assert told.count("get_user(") == 1
+
+
+def test_a_thought_written_down_as_a_call_is_no_work_done() -> None:
+    talk = (*CHAT, *called(9, 'think(thought="The disk of INV-2041 is full")', "(nothing)"))
+    assert "think(" not in ask(talk, 1_000)
+
+
+TRACES = {
+    "en": "The nightly job of the harbour office crashed again, please find out why.",
+    "de": "Der Nachtlauf des Hafenamts ist wieder abgestürzt, bitte finde heraus warum.",
+    "ru": "Ночная задача портовой конторы снова упала, выясни, пожалуйста, почему.",
+    "zh": "港口办公室的夜间任务又崩溃了，请查明原因。",
+}
+
+
+@pytest.mark.parametrize("language", sorted(TRACES))
+@pytest.mark.parametrize(
+    "trace",
+    [
+        'Traceback (most recent call last):\n  File "/srv/a.py", line 31, in run\n    job.start(x)\nRuntimeError: you must never start a job twice',
+        "java.lang.IllegalStateException: you must never start a job twice\n\tat com.a.Job.run(Job.java:31)\n\t... 4 more",
+        "2024-05-03 10:00:01 ERROR you must never start a job twice",
+        "panic: you must never start a job twice\n\ngoroutine 1 [running]:\nmain.run(0x1)\n\t/srv/a.go:31",
+    ],
+)
+def test_a_pasted_trace_is_nobodys_words(language: str, trace: str) -> None:
+    words = TRACES[language]
+    summary = summarize(SummaryInput((said(1, f"{words}\n{trace}", "user"), *FILLER), 500, language))
+    assert words in summary
+    assert "never start a job" not in summary
+    assert Section.CONSTRAINTS not in read_sections(summary)
+
+
+def test_plain_output_of_tools_fills_the_room_that_nothing_else_needs() -> None:
+    rows = [f"- berth {n} of the northern harbour holds a cutter of {3 * n} metres" for n in range(1, 61)]
+    talk = (
+        said(1, "Which boats are in the harbour of Lindau at the moment?", "user"),
+        *called(2, 'list_berths(harbour="Lindau")', "Berths:\n" + "\n".join(rows)),
+        said(4, "There are sixty cutters in the harbour.", "assistant"),
+    )
+    summary = ask(talk, 700)
+    assert "There are sixty cutters in the harbour." in summary
+    assert "berth 7 of the northern harbour holds a cutter of 21 metres" in summary
+    assert 0.9 * 700 <= count_text(summary) <= 700
+    verdict = judge_summary(Draft(summary, count_text(summary), "stop"), Covered(talk, 1_500, language="en"))
+    assert verdict.reason is None
+
+
+QUESTIONS = {
+    "de": ("Wann kommt der Klempner in die Wohnung?", "Der Klempner kommt am Donnerstag um neun."),
+    "es": ("¿Dónde dejaste las llaves del granero?", "Las llaves del granero están en la cocina."),
+    "fr": ("Combien coûte la location de la salle ?", "La location de la salle coûte 300 euros."),
+    "ru": ("Кто заберёт ключи от сарая?", "Ключи от сарая заберёт Марина."),
+    "zh": ("谁去拿仓库的钥匙？", "小李周二去拿仓库的钥匙。"),
+}
+
+
+@pytest.mark.parametrize("language", sorted(QUESTIONS))
+@pytest.mark.parametrize(
+    "speakers", [("Ana (user)", "Bo (user)", "Cy (user)"), ("user", "assistant", "assistant")]
+)
+def test_a_question_and_what_came_of_it_stand_on_one_line(
+    language: str, speakers: tuple[str, str, str]
+) -> None:
+    question, answer = QUESTIONS[language]
+    lines = (
+        said(1, question, speakers[0]),
+        said(2, "The queue at the bakery was long again.", speakers[2]),
+        said(3, answer, speakers[1]),
+        *FILLER,
+    )
+    summary = summarize(SummaryInput(lines, 600, language))
+    assert f"{question} -> [3] {speakers[1]}: {answer}" in summary
+    assert question not in points(summary, Section.OPEN)

@@ -1,0 +1,150 @@
+"""Answers about catalogs, model budgets and preflight."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from api.answers.base import ApiAnswer
+from api.answers.context import CompactionFigures
+from context.types import JsonObject
+
+
+class CatalogFigures(ApiAnswer):
+    """A catalog in numbers."""
+
+    name: str
+    digest: str
+    tools: int
+    pipelines: int
+    bytes: int
+    tokens: int
+
+
+class StoredCatalog(CatalogFigures):
+    """A catalog that was stored."""
+
+    changed: bool = Field(description="Whether it differs from the version before.")
+
+
+class CatalogEntry(CatalogFigures):
+    """A catalog in a list."""
+
+    updated_at: datetime
+
+
+class CatalogList(ApiAnswer):
+    """The catalogs of a tenant."""
+
+    catalogs: list[CatalogEntry]
+
+
+class CatalogContent(ApiAnswer):
+    """Tools and pipelines."""
+
+    tools: list[JsonObject]
+    pipelines: list[JsonObject]
+
+
+class ShownCatalog(CatalogFigures):
+    """A version of a catalog."""
+
+    in_force: bool
+    put_at: datetime
+    catalog: CatalogContent
+
+
+class CatalogReceipt(ApiAnswer):
+    """Rows of a deleted catalog."""
+
+    removed: dict[str, int]
+    invalidated: dict[str, int]
+    requeued: int
+
+
+class RankedTool(ApiAnswer):
+    """A tool in a ranking."""
+
+    id: str
+    kind: str
+    score: float
+    lexical: float
+    prior: float
+    reasons: list[str] = Field(default=[])
+
+
+class RankingAnswer(ApiAnswer):
+    """Tools ranked for an intent."""
+
+    entries: list[RankedTool]
+    prior_set: Any = None
+    hidden: int
+    gap_warning: str | None
+    digest: str
+
+
+class PriorSetEntry(ApiAnswer):
+    """A set of priors."""
+
+    version: int
+    state: Literal["observing", "active", "superseded", "rejected"]
+    reason: str = Field(description="The judgement in words.")
+    evidence: float = Field(description="Plans behind the set; older ones count for less.")
+    drift: float | None = Field(description="Distance of its rankings from the set before, from 0 to 1.")
+    evaluation: dict[str, Any] = Field(description="Figures of `new`, of `in_force` and of `words` alone.")
+    made_at: datetime
+    activated_at: datetime | None
+    ended_at: datetime | None
+
+
+class PriorSets(ApiAnswer):
+    """The sets of priors of a catalog, newest first."""
+
+    sets: list[PriorSetEntry]
+
+
+class CompactCatalog(ApiAnswer):
+    """A catalog that fits a model."""
+
+    catalog: CatalogContent
+    compaction: CompactionFigures
+    gap_warning: str | None
+    tier: str
+    digest: str
+
+
+class ModelBudget(ApiAnswer):
+    """The budget of a model."""
+
+    model: str
+    profile: str | None = None
+    tier: str
+    input_tokens: int
+    output_tokens: int
+    catalog_bytes: int
+    strict_json: bool
+    hybrid_reasoning: bool
+    filter_pass: bool
+    prefix_cache: bool
+    cache_ttl_s: float | None
+    input_usd: float | None = Field(description="US dollars for a million tokens.")
+    output_usd: float | None
+    cached_usd: float | None
+    context_window: int | None
+    top_n: int | None
+
+
+class ModelBudgets(ApiAnswer):
+    """Budgets of models."""
+
+    budgets: list[ModelBudget]
+    policy: str
+    resolved: ModelBudget | None = Field(default=None, description="The budget of the model asked for.")
+
+
+class PreflightConfig(ApiAnswer):
+    """The policy of preflight."""
+
+    policy_version: int
+    config: dict[str, Any]
+    learned_factors: dict[str, Any]

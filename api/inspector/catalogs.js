@@ -1,0 +1,65 @@
+// Catalogs of tools, and what words and priors make of an intent.
+import { readAll } from "./answers.js";
+import { chip, link, make, nowrap, quiet, table, time } from "./elements.js";
+import { moves, number } from "./picture.js";
+
+const MOST_RANKED = 50;
+
+export async function catalogs(page, place) {
+  const form = document.getElementById("rank");
+  form.hidden = !place.id;
+  document.getElementById("priors").hidden = !place.id;
+  document.getElementById("intent").value = place.how.intent ?? "";
+  document.getElementById("h-rank").textContent = `Tools of ${place.id} for an intent`;
+  await Promise.all([
+    page.fill("catalogs", () => page.ask("catalogs"), (it) => list(place, it)),
+    place.id && place.how.intent
+      ? page.fill("rank", () => page.ask("rank", {
+        ids: [place.id], body: page.write({ intent: place.how.intent, explain: true })
+      }), ranking)
+      : page.put("rank"),
+    place.id && page.fill("priors", () => page.ask("priors", { ids: [place.id] }), priors)
+  ]);
+}
+
+function list(place, it) {
+  const rows = readAll("catalog", it.all).map((one) => [
+    link({ view: "catalogs", id: one.name, how: place.how }, one.name), number(one.tools), number(one.pipelines), number(one.tokens),
+    nowrap(time(one.updatedAt))
+  ]);
+  return [rows.length
+    ? table("Catalogs", ["catalog", "tools", "pipelines", "tokens", "in force since"], rows, [1, 2, 3])
+    : quiet("No catalog is stored.")];
+}
+
+function priors(it) {
+  const rows = readAll("set", it.all).map((one) => [
+    one.version, chip(one.state, one.state === "active" ? "good" : one.state === "rejected" ? "bad" : "off"), one.reason,
+    number(Math.round(one.evidence)), one.drift === null ? "" : `${(one.drift * 100).toFixed(1)} %`, nowrap(time(one.madeAt)),
+    one.since === null ? "" : nowrap(time(one.since)), one.until === null ? "" : nowrap(time(one.until))
+  ]);
+  const heads = ["set", "state", "why", "plans behind it", "drift", "made", "in force since", "ended"];
+  return [rows.length ? table("Sets of priors", heads, rows, [0, 3, 4]) : quiet("Nothing was learned for it yet.")];
+}
+
+function ranking(it) {
+  const found = moves(readAll("ranked", it.entries));
+  const rows = found.slice(0, MOST_RANKED).map((one) => [
+    one.place, one.id, one.score.toFixed(3), one.words.toFixed(3), one.prior.toFixed(3), one.byWords, moved(one), (one.reasons ?? []).join("; ")
+  ]);
+  const heads = ["place", "tool", "score", "words", "prior", "place by words alone", "moved by priors", "why"];
+  const rest = found.length - rows.length + it.hidden;
+  return [
+    quiet(it.set === null
+      ? "No set of priors is in force: words alone decide."
+      : `Set ${it.set} of priors is in force. It moved ${number(found.filter((one) => one.place !== one.byWords).length)} of ${number(found.length)} tools.`),
+    it.gap ? make("p", "problem", it.gap) : null,
+    rows.length ? table("Ranking", heads, rows, [0, 2, 3, 4, 5]) : quiet("No tool fits these words."),
+    rest ? quiet(`${number(rest)} more are not shown.`) : null
+  ];
+}
+
+function moved({ place, byWords }) {
+  const by = byWords - place;
+  return by === 0 ? "" : chip(by > 0 ? `up ${by}` : `down ${-by}`, by > 0 ? "good" : "off");
+}

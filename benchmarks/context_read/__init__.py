@@ -1,0 +1,1 @@
+"""A context read beside its floor: plain and realistic sessions, catalogs, many readers, the first read."""

@@ -1,0 +1,1 @@
+"""A chat while its summarizer fails: the service, and another system beside it."""

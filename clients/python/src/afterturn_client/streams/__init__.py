@@ -1,0 +1,1 @@
+"""Answers of model providers, whole or streamed, as messages for the log."""

@@ -1,0 +1,54 @@
+# ruff: noqa: E501 - tables in the letters of the language
+"""Words of Dutch."""
+
+from context.languages import Language
+
+LANGUAGE = Language(
+    code="nl",
+    name="Dutch",
+    script="latin",
+    stop_words=(
+        "de het een en van is dat in op te zijn met voor niet aan er om ook als maar door naar bij uit dan nog wel geen ik je jij hij wij we "
+        "zij ze u heeft hebben had wordt worden werd kan kunnen moet moeten zal deze dit die wat hoe waar mijn jouw ons onze meer over tot "
+        "graag alle"
+    ),
+    telling_letters=None,
+    section_titles="Doel|Geldende voorwaarden|Besluiten en redenen|Gedaan werk|Openstaand werk|Artefacten en exacte aanduidingen|Personen en wie wat zei",
+    unproven="niet geverifieerd",
+    refusals="het spijt me|sorry, maar ik|ik kan niet|ik kan geen|helaas kan ik",
+    input_requests="geef het gesprek|deel het gesprek|hoe kan ik je helpen|hoe kan ik u helpen",
+    negations="niet geen nooit zonder",
+    which_words="welke",
+    every_words="elke",
+    some_words="sommige enkele",
+    actions=(
+        "schrijf|maak|zoek|vind|vertaal|toon|stuur|lees|verwijder|bewaar|onthoud|teken|genereer|controleer|publiceer|bereken|vergelijk|"
+        "download"
+    ),
+    endings="en s e",
+    mail={
+        "from": "van",
+        "sent": "verzonden|verstuurd",
+        "subject": "onderwerp",
+        "wrote": "schreef|heeft geschreven",
+        "forwarded": "doorgestuurd bericht|oorspronkelijk bericht",
+    },
+    markers={
+        "rule": "moet|moeten|mag niet|nooit|altijd|alleen|hoogstens|minstens|verboden|verplicht",
+        "strong": "nooit|verboden|in geen geval|zonder mijn|altijd",
+        "wish": "ik wil|ik heb|graag|kun je",
+        "decision": "besloten|we nemen|afgesproken|omdat|bevestigd",
+        "open": "nog niet|volgende stap|openstaand|wacht op",
+        "done": "gedaan|klaar|opgelost|gemaakt|toegevoegd|geboekt",
+        "ended": "ingetrokken|opgeheven|vervallen|geldt niet meer|niet meer nodig",
+        "unsure": "als|zodra|tot|zal|misschien",
+        "failed": "mislukt|fout|niet",
+        "duty": "moet|moeten|mag niet|verboden|verplicht",
+        "always": "nooit|altijd|alleen",
+        "weak": "nooit|altijd|alleen|hoogstens|minstens",
+        "address": "jij|jullie|u|alstublieft|alsjeblieft",
+        "story": "ik|wij|heb|hebben",
+        "limit": "niet meer dan",
+    },
+    signs=None,
+)

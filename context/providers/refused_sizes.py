@@ -1,0 +1,131 @@
+"""Sizes named by a provider's refusal: the limit, the requested size, or two numbers that may be both."""
+
+import re
+
+_N = r"(\d{1,3}(?:[,._'\u00a0\u202f ]\d{3})+(?!\d)|\d+(?!\d))(?!\s?(?:bytes|characters|[kmg]i?b\b))"
+
+_LIMITS = tuple(
+    re.compile(pattern.replace("#", _N), re.IGNORECASE)
+    for pattern in (
+        r"allowed: \d+ > #",
+        r"maximum context length(?: is| of)?:? #",
+        r"with # maximum context",
+        r"> # maximum",
+        r"\+ \d+ > #",
+        r"maximum number of tokens allowed \(?#",
+        r"length: \d+, maximum #",
+        r"maximum allowed(?: token size)? #",
+        r"max size: # tokens",
+        r"(?:above|less than) (?:the )?max\w* \(#",
+        r"less than max_seq_len \(#",
+        r"over max #",
+        r"overall: \d+ > #",
+        r"more than # limit",
+        r"exceeds the model'?s? maximum: #",
+        r"supports up to #",
+        r"maximum prompt length is #",
+        r"context (?:size|length|window|limit)(?: of| is)?(?: only)?[ :(]+#",
+        r"maximum model length of #",
+        r"configured limit of #",
+        r"exceeds (?:the )?limit of #",
+        r"(?:token )?limit(?: for this model)?(?: is|:) #",
+        r"must be <= #",
+        r"cannot exceed (?:the total tokens limit )?#",
+        r"\[\d+, ?#\]",
+        r"less than # tokens",
+        r"n_ctx: ?#",
+        r"context (?:length|window|size) \(# tokens",
+        r"sequence length is just #",
+        r"while limit is #",
+        r"max(?:imum)? input (?:tokens|length)(?: is)?[ :(]{1,3}#",
+        r"context window limit \(#",
+        r"maximum allowed length of #",
+        r"tokens \d+ > #",
+        r"maximum length is #",
+        r"最大\D{0,16}#",
+        r"exceeds? (?:the )?max(?:imum)? (?:length|input|tokens?)\D{0,20}#",
+    )
+)
+_REQUESTED = tuple(
+    re.compile(pattern.replace("#", _N), re.IGNORECASE)
+    for pattern in (
+        r"# tokens from the input",
+        r"passed # input tokens",
+        r"allowed: # > \d+",
+        r"overall: # > \d+",
+        r"requested:?(?: about)?(?: a total of)? #",
+        r"requested tokens \(#",
+        r"resulted in # tokens",
+        r"too long: #",
+        r"token count(?: is| of)? \(?#",
+        r"(?:contains|has) # tokens",
+        r"prompt is # tokens",
+        r"prompt: length: #",
+        r"input tokens length #",
+        r"exceeded: # tokens",
+        r"token length #",
+        r"prompt_tokens \(#",
+        r"(?:request|prompt) \((?:length )?#",
+        r"received #",
+        r"given: #",
+        r"first # tokens",
+        r"input tokens # cannot",
+        r"request has # input tokens",
+        r"current length is #",
+        r"# \+ \d+ > \d+",
+        r"n_keep: ?#",
+        r"input \(# tokens",
+        r"input token count: ?#",
+        r"(?:prompt|input) length (?:of )?\(?#",
+    )
+)
+
+
+def limit_in(text: str) -> int | None:
+    """Read the limit of tokens that an overflow names; None without a positive one."""
+    return _first_number(_LIMITS, text)
+
+
+def requested_in(text: str) -> int | None:
+    """Read the requested tokens that an overflow names; None without a positive number."""
+    return _first_number(_REQUESTED, text)
+
+
+def _first_number(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
+    found = next((match for pattern in patterns if (match := pattern.search(text))), None)
+    if found is None:
+        return None
+    number = int(re.sub(r"\D", "", found.groups()[-1])[:30])  # a longer number is larger than any window too
+    return number if number > 0 else None
+
+
+_OVER = re.compile(
+    r"exceed|too (?:long|large|many|big)|longer|larger|greater|more than|over\b|max"
+    r"|limit|at most|not fit|above|>",
+    re.IGNORECASE,
+)
+_OF_OTHER = re.compile(
+    r"completion tokens|output tokens|max_(?:completion_|output_|new_)?tokens|max_length|budget_tokens"
+    r"|\b(?:seed|time(?:stamp)?|top_\w+|image|pixel|port|width|height|value|id)s?\b",
+    re.IGNORECASE,
+)
+_SIZES = 1_000, 100_000_000
+_SIZE = r"(?:\d{1,3}(?:[,_]\d{3}){1,3}|\d{4,9})"
+_NUMBER = re.compile(rf"(?<![\w.:/-])({_SIZE})(?![\w:/-]|\.\d)")
+_PAIR = re.compile(
+    rf"(?:ctx|context|tokens?|prompt|input)[ :=]{{1,3}}({_SIZE})\s?/\s?({_SIZE})\b", re.IGNORECASE
+)
+
+
+def two_sizes(text: str) -> tuple[int, int] | None:
+    """Read the two largest numbers of a refusal for something too large, the smaller one first.
+
+    None without words of excess, or with words of another subject: output, time, pictures.
+    """
+    if _OF_OTHER.search(text):
+        return None
+    pair = _PAIR.search(text)
+    named = pair.groups() if pair else _NUMBER.findall(text) if _OVER.search(text) else []
+    numbers = {int(re.sub(r"\D", "", found)) for found in named}
+    sizes = sorted(number for number in numbers if _SIZES[0] <= number <= _SIZES[1])
+    return (sizes[-2], sizes[-1]) if len(sizes) > 1 else None

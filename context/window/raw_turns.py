@@ -1,0 +1,140 @@
+"""The raw turns of a window: the newest, then older ones while they fit."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from context.tokens import Count
+from context.tokens.message_counts import count_of
+from context.types import Message
+from context.window.certify import Taken
+from context.window.ending import Cost, last_steps, shorten_turn
+
+SECOND_TURN_SHARE = 0.25
+"""Largest share of the room for the newest two turns to stay raw before anything else."""
+
+LOW_WATER = 0.35
+"""Share of the room that is filled anew once raw turns no longer fit, so that few requests cut them."""
+
+OLDEST_SHARE = 1 / 8
+"""Share of the room for the oldest turn of a window that hides earlier ones: its last steps."""
+
+
+class RawTurns:
+    """Finished turns available to a window, and those taken so far, newest first.
+
+    Where the beginning is steady, a cut is deep and rare, since each cut takes the request out of a
+    provider's cache. After a cut the oldest turn shows its last steps alone, in every request alike.
+    """
+
+    def __init__(
+        self,
+        turns: Sequence[Sequence[Message]],
+        cost: Cost,
+        price: Callable[[Count], int],
+        *,
+        steady_room: int,
+    ) -> None:
+        """Take no turn yet.
+
+        Args:
+            turns: Whole stored turns, oldest first.
+            cost: Prices messages in the model's tokens.
+            price: Bounds a count in the model's tokens.
+            steady_room: The room beside the fixed parts where the beginning is steady; else 0.
+        """
+        self._turns = [Taken(turn) for turn in turns]
+        self._cost, self._price, self._room = cost, price, steady_room
+        self.taken: list[Taken] = []
+        self.cost = 0
+
+    def hide_earlier(self) -> None:
+        """Show the oldest turn as that of a window that hides earlier ones."""
+        if self._room and self._turns:
+            self._turns[0] = self._as_oldest(self._turns[0])
+
+    def reset(self) -> None:
+        """Take no turn again."""
+        self.taken, self.cost = [], 0
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages taken, in order."""
+        return [message for turn in reversed(self.taken) for message in turn.messages]
+
+    @property
+    def first_seq(self) -> int | None:
+        """The first message taken."""
+        return next((message.seq for message in self.taken[-1].messages), None) if self.taken else None
+
+    @property
+    def rest_cost(self) -> int:
+        """Bound the cost of the turns not taken."""
+        return self._price(count_of(_joined(self._rest)))
+
+    @property
+    def _rest(self) -> Sequence[Taken]:
+        return self._turns[: len(self._turns) - len(self.taken)]
+
+    def take_last(self, left: int) -> int:
+        """Take the newest turn, shortened rather than lost, and the turn before if both are short."""
+        room = left
+        for turn in reversed(self._turns[-2:]):
+            cost = self._cost(turn.messages)
+            if self.taken and self.cost + cost > room * SECOND_TURN_SHARE:
+                break
+            fits = cost <= left
+            taken = replace(turn, cost=cost) if fits else shorten_turn(turn.messages, left, self._cost)
+            if taken is None:
+                break
+            left -= self._add(taken)
+        return left
+
+    def take_rest(self, left: int) -> int:
+        """Take all older turns, or the newest: up to the low water mark where the beginning is steady."""
+        if self.taken and self.taken[0].is_shortened and len(self._turns) > 1:
+            return left
+        room, whole = left + self.cost, _joined(self._turns)
+        if self._price(count_of(whole)) <= room and (cost := self._cost(whole)) <= room:
+            self.taken, self.cost = self._turns[::-1], cost
+            return room - cost
+        self.take_newest((int(room * LOW_WATER) if self._room else room) - self.cost)
+        return room - self.cost
+
+    def take_newest(self, room: int) -> None:
+        """Take further turns, newest first, until one does not fit."""
+        for turn in reversed(self._rest):
+            cost = self._cost(turn.messages)
+            if cost > room:
+                break
+            room -= self._add(replace(turn, cost=cost))
+        if self._room and self.taken and self._rest:
+            before = self.taken.pop()
+            self.cost -= before.cost
+            self._add(self._as_oldest(before))
+
+    def give_back(self, tokens: int) -> int:
+        """Leave out the oldest turns until so many tokens are free, the newest shortened rather than lost."""
+        before, gone = self.cost, 0
+        while self.taken and gone < tokens:
+            oldest = self.taken.pop()
+            cost = self._cost(oldest.messages)
+            newest = self._turns[-1].messages
+            shorter = None if self.taken else shorten_turn(newest, cost - (tokens - gone), self._cost)
+            if shorter is not None:
+                self.taken.append(shorter)
+                break
+            gone += cost
+        self.cost = self._cost(self.messages)
+        return before - self.cost
+
+    def _as_oldest(self, turn: Taken) -> Taken:
+        return last_steps(turn.messages, int(self._room * OLDEST_SHARE), self._cost)
+
+    def _add(self, taken: Taken) -> int:
+        self.taken.append(taken)
+        self.cost += taken.cost
+        return taken.cost
+
+
+def _joined(turns: Sequence[Taken]) -> list[Message]:
+    return [message for turn in turns for message in turn.messages]

@@ -1,0 +1,103 @@
+"""Artifacts of a session, with their summaries by focus, for people who look."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select, text
+
+from models.artifacts.artifact import ArtifactFacts, find_facts
+from models.artifacts.summary import ArtifactSummary, SummaryKey, open_focus, text_row
+from models.database import Transaction
+from models.encryption.keys import TextCipher
+
+
+@dataclass(frozen=True)
+class SessionArtifact:
+    """An artifact of a session.
+
+    Attributes:
+        facts: Facts about the artifact.
+        uses: Number of messages of the session with the artifact; 0 for an upload.
+        last_seq: The newest such message; None for an upload.
+    """
+
+    facts: ArtifactFacts
+    uses: int
+    last_seq: int | None
+
+
+@dataclass(frozen=True)
+class FocusSummary:
+    """A summary for a focus, in any state; attributes as in `ArtifactSummary`."""
+
+    key: SummaryKey
+    focus: str
+    origin: str
+    state: str
+    text: str | None
+    tokens: int | None
+    method: str | None
+    rejected_because: str | None
+    ready_at: datetime | None
+    uses: int
+
+
+_OF_SESSION = text(
+    """
+    select artifact_id, sum(uses)::int as uses, max(last_seq) as last_seq from (
+        select artifact_id, count(*) as uses, max(seq) as last_seq, max(created_at) as at from artifact_use
+        where tenant_id = :tenant_id and session_id = :session_id and artifact_id is not null
+        group by artifact_id
+        union all
+        select artifact_id, 0, null, max(uploaded_at) from artifact_attachment
+        where tenant_id = :tenant_id and session_id = :session_id group by artifact_id
+    ) found group by artifact_id order by max(at) desc, artifact_id limit :most
+    """
+)
+
+
+def list_artifacts(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> list[SessionArtifact]:
+    """List the artifacts of a session's messages and uploads, the newest use first."""
+    found = db.execute(_OF_SESSION, {"tenant_id": tenant_id, "session_id": session_id, "most": most}).all()
+    facts = find_facts(db, tenant_id, [row.artifact_id for row in found])
+    return [
+        SessionArtifact(facts[row.artifact_id], row.uses, row.last_seq)
+        for row in found
+        if row.artifact_id in facts
+    ]
+
+
+_KEY = [getattr(ArtifactSummary, name) for name in SummaryKey.__dataclass_fields__]
+_REST = [
+    getattr(ArtifactSummary, name)
+    for name in ("origin", "state", "text", "tokens", "method", "rejected_because", "ready_at", "uses")
+]
+
+
+def list_focus_summaries(
+    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], *, most: int
+) -> list[FocusSummary]:
+    """List the newest summaries of artifacts, in any state, with the words of each focus."""
+    if not artifact_ids:
+        return []
+    cells = TextCipher(db, tenant_id)
+    rows = db.execute(
+        select(*_KEY, ArtifactSummary.focus, *_REST)
+        .where(ArtifactSummary.tenant_id == tenant_id, ArtifactSummary.artifact_id.in_(sorted(artifact_ids)))
+        .order_by(ArtifactSummary.created_at.desc(), ArtifactSummary.focus_key)
+        .limit(most)
+    )
+    return [_opened(cells, row) for row in rows]
+
+
+def _opened(cells: TextCipher, row: Any) -> FocusSummary:
+    key = SummaryKey(*row[: len(_KEY)])
+    stored = FocusSummary(key, *row[len(_KEY) :])
+    focus, _ = open_focus(cells, key, stored.focus, ())
+    content = None
+    if stored.text is not None:
+        content = cells.open("artifact_summary.text", stored.text, *text_row(key))
+    return replace(stored, focus=focus, text=content)

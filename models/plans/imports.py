@@ -1,0 +1,123 @@
+"""Plans of files: stored with the times of their rows, each row once, and read again page by page."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid5
+
+from context.tool_plans.features import intent_sha, read_features
+from context.tool_plans.rows import PlanRow
+from context.tool_plans.types import PlanMode
+from models.database import Transaction
+from models.encryption.keys import TextCipher
+from models.plans.insert import insert_plans
+from models.plans.listing import PlanFilter, PlanPlace, list_plans
+from models.plans.outcome import announce_outcome
+from models.plans.plan import Plan, PlanSource, PlanStatus
+
+PAGE_PLANS = 500
+
+
+@dataclass(frozen=True)
+class NewPlan:
+    """A row of a file, ready to store.
+
+    Attributes:
+        identity: UUID of the plan; or a digest for an id made at storing.
+        columns: Columns of the plan.
+    """
+
+    identity: UUID | bytes
+    columns: dict[str, Any]
+
+
+def prepare_plan(row: PlanRow, number: int) -> NewPlan:
+    """Read the features of a row's intent; call before a transaction: intents may be long.
+
+    Args:
+        row: The row.
+        number: Number of equal rows before in the file; see `number_equals`.
+    """
+    features = read_features(row.intent)
+    columns = {
+        "user_id": row.user_id,
+        "intent": row.intent,
+        "intent_sha": intent_sha(row.intent),
+        "features": json.dumps(features.as_json()),
+        "complexity": features.complexity,
+        "mode": PlanMode.PLAN.value,
+        "catalog": row.catalog,
+        "steps": json.dumps(row.steps()),
+        "ended": any(row.outcomes),
+        "completed_at": row.at,
+        "made_at": row.at,
+    }
+    return NewPlan(_identity(row, number), columns)
+
+
+def _identity(row: PlanRow, number: int) -> UUID | bytes:
+    if row.given_id is None:
+        return hashlib.sha256(row.content() + str(number).encode()).digest()
+    try:
+        return UUID(row.given_id)
+    except ValueError:
+        return hashlib.sha256(row.given_id.encode()).digest()
+
+
+def import_plans(db: Transaction, tenant_id: UUID, plans: Sequence[NewPlan]) -> int:
+    """Store plans of a file; plans stored before stay as they are.
+
+    Outcomes take their places in the order of the plans: sort by time, since the newest judge.
+
+    Args:
+        db: A transaction that has locked nothing.
+        tenant_id: The tenant.
+        plans: Result of `prepare_plan`, a few hundred: learning waits for the transaction.
+
+    Returns:
+        Number of new plans.
+
+    Raises:
+        TextUnavailableError: The tenant's key is not available.
+    """
+    announce_outcome(db, tenant_id)
+    cells = TextCipher(db, tenant_id)
+    rows = [{**plan.columns, "plan_id": _plan_id(cells, plan.identity)} for plan in plans]
+    return insert_plans(cells, rows, source=PlanSource.IMPORTED) if rows else 0
+
+
+def _plan_id(cells: TextCipher, identity: UUID | bytes) -> UUID:
+    """Make the id; of sealed text only with the key, or an id would confirm a guess at the text."""
+    if isinstance(identity, UUID):
+        return identity
+    return uuid5(cells.tenant_id, cells.digest(identity).hex())
+
+
+def export_plans(db: Transaction, tenant_id: UUID, wanted: PlanFilter) -> Iterator[PlanRow]:
+    """Read the ready plans with steps as rows, newest first, page by page.
+
+    Args:
+        db: A transaction with one view of all pages.
+        tenant_id: The tenant.
+        wanted: The filter.
+    """
+    after: PlanPlace | None = None
+    while True:
+        page, after = list_plans(db, tenant_id, wanted, after=after, most=PAGE_PLANS)
+        yield from (_row(plan) for plan in page if plan.status == PlanStatus.READY and plan.steps)
+        if after is None:
+            return
+
+
+def _row(plan: Plan) -> PlanRow:
+    return PlanRow(
+        intent=plan.intent,
+        tools=tuple(str(step["tool"]) for step in plan.steps),
+        outcomes=tuple(step.get("outcome") for step in plan.steps),
+        at=plan.outcome_at or plan.created_at,
+        catalog=plan.catalog,
+        user_id=plan.user_id,
+        given_id=str(plan.plan_id),
+    )

@@ -1,0 +1,1 @@
+"""Tests of the Inspector in a real Chromium."""

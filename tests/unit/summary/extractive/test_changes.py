@@ -1,0 +1,64 @@
+# ruff: noqa: E501 - statements in several scripts
+
+import pytest
+
+from context.conversation.transcript import LineKind, RenderedLine
+from context.summary.extractive.changes import with_changes
+from context.summary.extractive.point import Point
+from context.summary.sections import Section
+from context.types import Role
+
+
+def texts(*said: tuple[str, str]) -> list[str]:
+    points = []
+    for seq, (who, text) in enumerate(said, 1):
+        line = RenderedLine(10 * seq, LineKind.TEXT, Role.USER, who, text, seq)
+        points.append(Point.said(line, Section.PEOPLE, text, 1.0, 0))
+    return [point.text for point in with_changes(points)]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "change"),
+    [
+        ("The rent is $1,200 a month.", "The rent is now $1,350 a month.", "$1,200 [10] -> $1,350 [20]"),
+        ("Our deadline for the grant is 12 May.", "Our deadline for the grant is 19 May.", "12 May [10] -> 19 May [20]"),
+        ("The release is planned for version 4.2.", "The release is now planned for version 4.3.", "4.2 [10] -> 4.3 [20]"),
+        ("We have 14 guests for the dinner.", "We have 17 guests for the dinner now.", "14 [10] -> 17 [20]"),
+        ("Die Miete beträgt 1.200 Euro im Monat.", "Die Miete beträgt jetzt 1.350 Euro im Monat.", "1.200 Euro [10] -> 1.350 Euro [20]"),
+        ("Der Termin beim Arzt ist am 12. Mai.", "Der Termin beim Arzt ist nun am 19. Mai.", "12. Mai [10] -> 19. Mai [20]"),
+        ("La réunion commence à 10:00.", "La réunion commence maintenant à 11:30.", "10:00 [10] -> 11:30 [20]"),
+        ("El alquiler cuesta 900 euros al mes.", "El alquiler cuesta ahora 950 euros al mes.", "900 euros [10] -> 950 euros [20]"),
+        ("Срок сдачи отчёта 3 марта.", "Срок сдачи отчёта теперь 9 марта.", "3 марта [10] -> 9 марта [20]"),
+        ("工作室的房租是每月1200元。", "工作室的房租现在是每月1350元。", "1200元 [10] -> 1350元 [20]"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("second", ["Ana (user)", "Bo (user)"])
+def test_a_word_of_change_tells_the_newest_value_whoever_speaks(
+    before: str, now: str, change: str, second: str
+) -> None:
+    if before.startswith("Our deadline") and second != "Ana (user)":
+        now = now.replace(" is 19", " moved to 19")
+    assert texts(("Ana (user)", before), (second, now)) == [f"[20] {second}: {now} ({change})"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The flight HAT023 costs $364 a seat.", "The flight HAT134 costs $580 a seat."),
+        ("Here comes part 20 of the long story.", "Here comes part 21 of the long story."),
+        ("I ran through the park on 12 May.", "I ran through the park on 13 May."),
+        ("The ticket of Carla costs 20 euros now.", "The ticket of Dora costs 30 euros now."),
+        ("Ich war am 3. Mai beim Zahnarzt.", "Ich war am 9. Mai beim Zahnarzt."),
+        ("Ответ на вопрос 3 записан.", "Ответ на вопрос 4 записан."),
+        ("Lunch costs 9 euros and dinner 20 euros now.", "Lunch costs 9 euros and dinner 25 euros now."),
+    ],
+)
+def test_two_things_stay_two_lines(one: str, other: str) -> None:
+    assert len(texts(("Ana (user)", one), ("Ana (user)", other))) == 2
+
+
+def test_the_values_of_two_people_are_no_change() -> None:
+    assert (
+        len(texts(("Ana (user)", "I paid $20 for my ticket."), ("Bo (user)", "I paid $25 for my ticket.")))
+        == 2
+    )
