@@ -16,8 +16,9 @@ from afterturn.target import DATA_DIRECTORY
 from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.learning.night_settings import LearningSettings
-from models.learning.prior_set import SetKind, list_sets
+from models.learning.prior_set import SetKind
 from models.learning.progress import catalogs_with_outcomes
+from models.learning.set_listing import list_sets
 from models.telemetry.counters import flushing
 from workers.jobs.learn.night import CATALOG, NIGHT, ask_for_catalogs, learn
 from workers.jobs.learn.ranking import try_ranking

@@ -7,7 +7,7 @@ from context.priors.evaluate import Change
 from context.shadow.verdict import Share, wilson
 from context.text.clip import one_line, printable
 from context.types import JsonObject
-from models.learning.prior_set import SetFacts
+from models.learning.set_listing import SetFacts
 
 RANKINGS = {"new": "new", "observed": "observed", "in_force": "in force", "words": "words alone"}
 RECALLS = {"recall_at_1": "recall@1", "recall_at_5": "recall@5"}

@@ -14,7 +14,8 @@ from matplotlib.ticker import PercentFormatter
 
 from afterturn.learning_figures import RANKINGS, RECALLS, share_of
 from context.shadow.verdict import Share
-from models.learning.prior_set import SetFacts, SetState
+from models.learning.prior_set import SetState
+from models.learning.set_listing import SetFacts
 
 COLORS = ("#1f6feb", "#d1570c", "#1a7f37", "#8250df", "#b35900", "#0a7ea4")
 SHADES = {"new": 1.0, "in_force": 0.55, "words": 0.25}

@@ -13,7 +13,8 @@ from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.tables import AsJson, print_json, print_tables
 from afterturn.target import DATA_DIRECTORY
 from context.text.clip import one_line, printable
-from models.learning.prior_set import SetFacts, SetKind, SetPlace, activate_set, list_sets, roll_back
+from models.learning.prior_set import SetKind, SetPlace, activate_set, roll_back
+from models.learning.set_listing import SetFacts, list_sets
 
 app = typer.Typer(
     help="List sets of priors, put one in force, go back.", no_args_is_help=True, add_completion=False

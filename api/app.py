@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api import events, keys, model_limits, plans, usage, work
 from api.artifacts import attachments, of_session
 from api.artifacts import routes as artifacts
-from api.catalogs import budgets
+from api.catalogs import budgets, prior_sets
 from api.catalogs import routes as catalogs
 from api.context import batch, compress
 from api.context import routes as contexts
@@ -120,6 +120,7 @@ def make_app() -> FastAPI:
         artifacts,
         of_session,
         catalogs,
+        prior_sets,
         budgets,
         plans,
         preflight_calls,

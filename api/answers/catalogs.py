@@ -103,6 +103,12 @@ class PriorSets(ApiAnswer):
     sets: list[PriorSetEntry]
 
 
+class SetInForce(ApiAnswer):
+    """The set of priors in force after a change."""
+
+    in_force: int | None = Field(description="Its version; null where words alone rank.")
+
+
 class CompactCatalog(ApiAnswer):
     """A catalog that fits a model."""
 

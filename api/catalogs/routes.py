@@ -13,8 +13,6 @@ from api.answers.catalogs import (
     CatalogList,
     CatalogReceipt,
     CompactCatalog,
-    PriorSetEntry,
-    PriorSets,
     RankingAnswer,
     ShownCatalog,
     StoredCatalog,
@@ -40,12 +38,9 @@ from context.types import JsonObject
 from models.catalogs.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
 from models.catalogs.settings import catalog_settings
 from models.database import database_now, read_transaction
-from models.learning.prior_set import SetKind, list_sets
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])
-
-MOST_SETS = 50
 
 CatalogCall = Annotated[Call, Depends(reader(lambda _: catalog_settings().catalog_max_bytes))]
 
@@ -56,7 +51,7 @@ async def _name(
     return id_in_path(request, name, "name")
 
 
-Name = Annotated[str, Depends(_name)]
+CatalogName = Annotated[str, Depends(_name)]
 
 
 class CatalogBody(Body):
@@ -104,7 +99,7 @@ class CompactBody(Body):
     openapi_extra=documented(CatalogBody),
     **answers(StoredCatalog, "put_catalog", "Store a catalog of tools"),
 )
-def store_catalog(name: Name, call: CatalogCall) -> Response:
+def store_catalog(name: CatalogName, call: CatalogCall) -> Response:
     """Put a catalog version in force; earlier versions stay readable by digest."""
     caller, settings = call.caller("write"), catalog_settings()
     limits = CatalogLimits(
@@ -148,7 +143,7 @@ def _document(call: Call) -> object:
 
 @router.get("/{name}", **answers(ShownCatalog, "get_catalog", "Get a catalog of tools"))
 def show_catalog(
-    name: Name,
+    name: CatalogName,
     call: BodyCall,
     wanted: Annotated[WantedVersion, Query()],
     if_none_match: Annotated[str | None, Header()] = None,
@@ -175,7 +170,7 @@ def list_all(call: BodyCall) -> Response:
 
 
 @router.delete("/{name}", **answers(CatalogReceipt, "delete_catalog", "Delete a catalog of tools"))
-def delete(name: Name, call: BodyCall) -> Response:
+def delete(name: CatalogName, call: BodyCall) -> Response:
     """Delete a catalog with all versions; plans made from the catalog stay, with its digest."""
     caller = call.caller("write")
     removed = committed(lambda db: delete_catalog(db, caller.tenant_id, name))
@@ -190,7 +185,7 @@ def delete(name: Name, call: BodyCall) -> Response:
     openapi_extra=documented(RankBody),
     **answers(RankingAnswer, "rank_tools", "Rank tools for an intent"),
 )
-def rank_entries(name: Name, call: BodyCall) -> Response:
+def rank_entries(name: CatalogName, call: BodyCall) -> Response:
     """Answer with the entries ranked for an intent."""
     caller, wanted = call.caller("read"), call.body(RankBody)
     loaded = catalogs.find(caller.tenant_id, name)
@@ -207,23 +202,12 @@ def rank_entries(name: Name, call: BodyCall) -> Response:
     return _json(answer, loaded.digest)
 
 
-@router.get("/{name}/priors", **answers(PriorSets, "list_priors", "List sets of priors"))
-def show_priors(name: Name, call: BodyCall) -> Response:
-    """Answer with the newest sets of priors for a catalog's rankings: figures, judgement, and times."""
-    caller = call.caller("read")
-    with read_transaction() as db:
-        found = list_sets(db, caller.tenant_id, kind=SetKind.RANKING, name=name, most=MOST_SETS)
-    names = PriorSetEntry.model_fields
-    answer = {"sets": [{field: getattr(one, field) for field in names} for one in found]}
-    return Response(orjson.dumps(answer), media_type="application/json")
-
-
 @router.post(
     "/{name}/compact",
     openapi_extra=documented(CompactBody),
     **answers(CompactCatalog, "compact_catalog", "Fit a catalog to a model"),
 )
-def compact_for_model(name: Name, call: BodyCall) -> Response:
+def compact_for_model(name: CatalogName, call: BodyCall) -> Response:
     """Answer with a catalog fitted to a model, and with its losses."""
     caller, wanted = call.caller("read"), call.body(CompactBody)
     loaded = catalogs.find(caller.tenant_id, name)

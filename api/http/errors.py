@@ -40,6 +40,7 @@ STATUS_OF_CODE = {
     "plan-not-ready": 409,
     "outcome-conflict": 409,
     "plan-conflict": 409,
+    "priors-conflict": 409,
     "too-large": 413,
     "rate-limited": 429,
     "text-key-unavailable": 503,

@@ -18,7 +18,7 @@ export async function catalogs(page, place) {
         ids: [place.id], body: page.write({ intent: place.how.intent, explain: true })
       }), ranking)
       : page.put("rank"),
-    place.id && page.fill("priors", () => page.ask("priors", { ids: [place.id] }), priors)
+    place.id && page.fill("priors", () => page.ask("priors", { ids: [place.id] }), (it) => priors(page, place, it))
   ]);
 }
 
@@ -32,15 +32,27 @@ function list(place, it) {
     : quiet("No catalog is stored.")];
 }
 
-function priors(it) {
-  const rows = readAll("set", it.all).map((one) => [
+function priors(page, place, it) {
+  const all = readAll("set", it.all);
+  const serving = all.find((one) => one.state === "active");
+  const rows = all.map((one) => [
     one.version, chip(one.state, one.state === "active" ? "good" : one.state === "rejected" ? "bad" : "off"), one.reason,
     number(Math.round(one.evidence)), one.drift === null ? "" : `${(one.drift * 100).toFixed(1)} %`, nowrap(time(one.madeAt)),
     one.since === null ? "" : nowrap(time(one.since)), one.until === null ? "" : nowrap(time(one.until))
   ]);
   const heads = ["set", "state", "why", "plans behind it", "drift", "made", "in force since", "ended"];
-  return [rows.length ? table("Sets of priors", heads, rows, [0, 3, 4]) : quiet("Nothing was learned for it yet.")];
+  return [
+    rows.length ? table("Sets of priors", heads, rows, [0, 3, 4]) : quiet("Nothing was learned for it yet."),
+    ...(serving ? page.buttons("admin", [["Roll back", () => rollBack(page, place.id, serving)]]) : [])
+  ];
 }
+
+const rollBack = (page, id, one) => page.change({
+  title: `Roll back set ${one.version} of ${id}`,
+  detail: "The set in force before serves again, or words alone where there was none. The set keeps its figures and is not served again by itself.",
+  act: "Roll back",
+  call: ["rollBack", { ids: [id], body: page.write({ version: one.version }) }]
+});
 
 function ranking(it) {
   const found = moves(readAll("ranked", it.entries));

@@ -16,6 +16,7 @@ export const API = {
     "window": ["GET", "/v1/sessions/{session_id}/windows/{window_id}"],
     "catalogs": ["GET", "/v1/catalogs"],
     "priors": ["GET", "/v1/catalogs/{name}/priors"],
+    "rollBack": ["POST", "/v1/catalogs/{name}/priors/rollback"],
     "rank": ["POST", "/v1/catalogs/{name}/rank"],
     "activate": ["POST", "/v1/sessions/{session_id}/summaries/{version}/activate"],
     "reset": ["POST", "/v1/sessions/{session_id}/reset"],
@@ -27,7 +28,7 @@ export const API = {
     "model": "model", "window": "context_window", "most": "max_tokens",
     "prompt": "system_prompt", "catalog": "catalog", "messages": "messages",
     "focus": "focus", "attachments": "attachments", "tools": "tools", "look": "dry_run",
-    "intent": "intent", "mostEntries": "top_n", "explain": "explain"
+    "intent": "intent", "mostEntries": "top_n", "explain": "explain", "version": "version"
   },
   "queries": {
     "prefix": "prefix", "user": "user_id", "since": "updated_since", "cursor": "cursor", "first": "from", "last": "to"
@@ -130,6 +131,7 @@ export const API = {
     "rank": { "entries": "entries", "set": "prior_set", "hidden": "hidden", "gap": "gap_warning" },
     "ranked": { "id": "id", "kind": "kind", "score": "score", "words": "lexical", "prior": "prior", "reasons": "reasons" },
     "activate": { "all": "summaries" },
+    "rollBack": { "version": "in_force" },
     "reset": { "generation": "generation" },
     "eraseMessage": { "removed": "removed", "invalidated": "invalidated" },
     "eraseSession": { "removed": "removed", "invalidated": "invalidated" },

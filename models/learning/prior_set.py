@@ -142,26 +142,6 @@ class StoredSet:
     watermark: int
 
 
-@dataclass(frozen=True)
-class SetFacts:
-    """Facts about a set without the bytes; attributes as in `PriorSetRow`."""
-
-    kind: str
-    name: str
-    version: int
-    state: str
-    watermark: int
-    evidence: float
-    evaluation: Mapping[str, Any]
-    drift: float | None
-    reason: str
-    made_at: datetime
-    activated_at: datetime | None
-    ended_at: datetime | None
-    is_kept: bool
-    bytes: int | None
-
-
 _ACTIVE_VERSION = text(
     "select version from prior_set where tenant_id = :tenant_id and kind = :kind and name = :name"
     " and state = 'active'"
@@ -303,14 +283,30 @@ def activate_set(db: Transaction, place: SetPlace, version: int, *, reason: str)
     return True
 
 
-def roll_back(db: Transaction, place: SetPlace, *, reason: str) -> int | None:
+class OtherSetError(Exception):
+    """Another set is in force than a caller knew."""
+
+    def __init__(self, version: int) -> None:
+        """Keep the version in force."""
+        super().__init__(f"set {version} is in force")
+        self.version = version
+
+
+def roll_back(db: Transaction, place: SetPlace, *, reason: str, version: int | None = None) -> int | None:
     """Put the set in force out of force, and the previous set in force again; the reason is added.
+
+    Args:
+        db: A transaction.
+        place: Key of the series.
+        reason: Deed and doer, for the list of sets.
+        version: The set that must be in force; None for any.
 
     Returns:
         The version now in force; None when words alone are in force.
 
     Raises:
         LookupError: No set is in force.
+        OtherSetError: Another set than `version` is in force.
     """
     _lock(db, place)
     current = db.execute(
@@ -320,6 +316,8 @@ def roll_back(db: Transaction, place: SetPlace, *, reason: str) -> int | None:
     ).one_or_none()
     if current is None:
         raise LookupError("no set is in force")
+    if version not in (None, current.version):
+        raise OtherSetError(current.version)
     before = db.execute(
         select(PriorSetRow.version)
         .where(
@@ -357,27 +355,6 @@ def retire_sets(db: Transaction, place: SetPlace, *, reason: str) -> int:
         .where(place.here(), PriorSetRow.blob.is_not(None))
         .values(state=SetState.REJECTED, blob=None, ended_at=func.now(), reason=reason)
     ).rowcount
-
-
-def list_sets(
-    db: Transaction, tenant_id: UUID, *, kind: SetKind | None = None, name: str | None = None, most: int = 200
-) -> list[SetFacts]:
-    """List the newest sets of a tenant, newest first."""
-    wanted = select(
-        *(
-            getattr(PriorSetRow, column)
-            for column in SetFacts.__annotations__
-            if hasattr(PriorSetRow, column)
-        ),
-        PriorSetRow.blob.is_not(None).label("is_kept"),
-        func.octet_length(PriorSetRow.blob).label("bytes"),
-    ).where(PriorSetRow.tenant_id == tenant_id)
-    if kind is not None:
-        wanted = wanted.where(PriorSetRow.kind == kind)
-    if name is not None:
-        wanted = wanted.where(PriorSetRow.name == name)
-    rows = db.execute(wanted.order_by(PriorSetRow.made_at.desc(), PriorSetRow.version.desc()).limit(most))
-    return [SetFacts(**row) for row in rows.mappings()]
 
 
 def _with(reason: str) -> ColumnElement[str]:

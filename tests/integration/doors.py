@@ -139,6 +139,7 @@ DOORS: Mapping[Way, Door] = {
     ("GET", f"{SESSION}/windows"): Door("read"),
     ("GET", f"{SESSION}/windows/{{window_id}}"): Door("read"),
     ("GET", f"{CATALOG}/priors"): Door("read", OWN_ROWS),
+    ("POST", f"{CATALOG}/priors/rollback"): Door("admin", body={"version": 1}),
     ("GET", "/v1/keys"): Door("admin", OWN_ROWS),
     ("POST", "/v1/keys"): Door("admin", OWN_ROWS, {"label": "mine"}),
     ("DELETE", "/v1/keys/{key_id}"): Door("admin"),

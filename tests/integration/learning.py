@@ -13,7 +13,8 @@ from models import database as session
 from models.catalogs.catalog import put_catalog
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.night_settings import LearningSettings
-from models.learning.prior_set import SetFacts, SetKind, SetPlace, list_sets
+from models.learning.prior_set import SetKind, SetPlace
+from models.learning.set_listing import SetFacts, list_sets
 from tests.unit.priors.plans import TOOLS, history
 from workers.jobs.learn.night import CATALOG, learn
 from workers.jobs.lifecycle import run_work

@@ -13,6 +13,7 @@ from models.conversations.summary import store_summary
 from models.providers.context_limit import Sighting, SightingSource, learn_limit
 from tests.described import answer_models, keys_lost
 from tests.integration.erasing import new_summary, talk, tool_turn
+from tests.integration.learned import learn_often
 from tests.integration.summarizing import Model, Room
 
 SESSION = "/v1/sessions/s1"
@@ -56,6 +57,7 @@ def call(client: TestClient, tenant_id: UUID, keep_windows: None) -> Caller:  # 
     caller = Caller(client)
     tools = {"tools": [{"name": "read_file", "description": "Reads a file."}]}
     caller("put_catalog", "PUT", "/v1/catalogs/tools", json=tools)
+    learn_often(tenant_id, "tools", {"read a file": "read_file"})
     turn = tool_turn("t1", "crane", user_id="anna", model="gpt-4o")
     for _ in range(2):
         caller("record_turn", "POST", f"{SESSION}/turns", json=turn)
@@ -170,6 +172,7 @@ def change_everything(call: Caller) -> None:
     call("list_keys", "GET", "/v1/keys")
     call("get_key", "GET", "/v1/key")
     call("revoke_key", "DELETE", f"/v1/keys/{made['key_id']}")
+    call("roll_back_priors", "POST", "/v1/catalogs/tools/priors/rollback", json={"version": 1})
     call("delete_catalog", "DELETE", "/v1/catalogs/tools")
 
 

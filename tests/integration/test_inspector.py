@@ -160,6 +160,7 @@ def answers(client: TestClient, tenant_id: UUID, keep_windows: None) -> dict[str
     said = [{"role": "user", "content": "hello"}]
     body = {API["sends"][ours]: value for ours, value in {**given, "messages": said}.items()}
     bodies = {"context": body, "rank": {API["sends"]["intent"]: "send a mail", API["sends"]["explain"]: True}}
+    bodies["rollBack"] = {API["sends"]["version"]: 1}
     look = API["sends"]["look"]
     assert asked(client, "context", {**body, look: False}).status_code == 200
     (window, *_) = asked(client, "windows").json()["windows"]
@@ -220,7 +221,7 @@ def test_every_field_that_the_script_reads_is_in_the_apis_answers(answers: dict[
 def test_every_call_and_field_that_the_script_sends_is_described(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     assert all(method.lower() in paths[template] for method, template in API["calls"].values())
-    bodies = [paths[API["calls"][call][1]]["post"]["requestBody"] for call in ("context", "rank")]
+    bodies = [paths[API["calls"][call][1]]["post"]["requestBody"] for call in ("context", "rank", "rollBack")]
     named = {name for body in bodies for name in body["content"]["application/json"]["schema"]["properties"]}
     assert set(API["sends"].values()) <= named
     queried = {

@@ -303,6 +303,25 @@ def test_a_version_is_put_in_force_after_a_question(full: None, api: httpx2.Clie
     assert [one["version"] for one in found if one["state"] == "active"] == [1]
 
 
+def test_priors_are_rolled_back_after_a_question_by_a_key_that_may(
+    full: None, tenant_id: UUID, api: httpx2.Client, go: Go, tab: Tab
+) -> None:
+    del full
+    go("#/catalogs/main", make_key(tenant_id, "read", "write"))
+    assert buttons(tab) == set()
+    go("#/catalogs/main")
+    click(tab, "button", "Roll back")
+    tab.wait("document.querySelector('dialog[open]')")
+    (found,) = api.get("/v1/catalogs/main/priors").json()["sets"]
+    assert found["state"] == "active"
+    tab.run("document.querySelector('dialog .danger').click()")
+    tab.wait("document.querySelector('#status .done')")
+    (found,) = api.get("/v1/catalogs/main/priors").json()["sets"]
+    assert found["state"] == "rejected"
+    assert "taken out of force over HTTP by key" in text_of(tab, "#at-priors")
+    assert buttons(tab) == set()
+
+
 def test_a_wrong_key_is_told_in_words_and_so_is_a_stray_character(go: Go, tab: Tab) -> None:
     go("#/sessions", "aft_000000000000_wrong")
     assert "Unauthorized" in text_of(tab, "#status") or "key" in text_of(tab, "#status")
