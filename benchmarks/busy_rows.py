@@ -21,7 +21,7 @@ from sqlalchemy import Engine, create_engine, text
 
 from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
-from benchmarks.intake import rate, singles
+from benchmarks.intake.load import Clients, singles
 from benchmarks.report import save
 from models.database import Transaction
 from models.due_work.queue import WorkKind, claim, enqueue, finish, renew
@@ -73,7 +73,7 @@ def sizes(database_url: str) -> dict[str, int]:
 def of_traffic(stack: Stack, *, clients: int, seconds: float) -> list[dict[str, Any]]:
     """Updates of the busy tables while turns come in and summaries are made."""
     before = updates(stack.at.database_url)
-    rate(singles(stack.at), clients=clients, seconds=seconds)
+    Clients(singles(stack.at.base_url, stack.at.api_key), clients).send(seconds)
     time.sleep(SETTLE_S)
     after = updates(stack.at.database_url)
     rows: list[dict[str, Any]] = []

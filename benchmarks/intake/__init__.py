@@ -1,0 +1,1 @@
+"""Intake of turns over HTTP, beside a floor on the same server and raw transactions of the same rows."""
