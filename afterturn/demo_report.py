@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from afterturn.client import WindowAnswer
-from context.text.clip import printable
+from context.text.cut import printable
 from context.types import JsonObject
 
 WIDTH = 100

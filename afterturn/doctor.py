@@ -14,7 +14,7 @@ from afterturn.checks import Finding, check_all
 from afterturn.settings_report import Setting, current_groups, unknown_variables
 from afterturn.tables import AsJson, print_json, print_tables
 from afterturn.target import DATA_DIRECTORY, use_running_stack
-from context.text.clip import printable
+from context.text.cut import printable
 from models.release import RELEASE
 
 PIPED_WIDTH = 140

@@ -9,7 +9,7 @@ import typer
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction, transaction_at
 from afterturn.target import DATA_DIRECTORY
-from context.text.clip import printable
+from context.text.cut import printable
 from models.tenants.tenant import (
     SCOPES,
     adopt_key,

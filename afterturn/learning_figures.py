@@ -5,7 +5,7 @@ from typing import Any
 
 from context.priors.evaluate import Change
 from context.shadow.verdict import Share, wilson
-from context.text.clip import one_line, printable
+from context.text.cut import one_line, printable
 from context.types import JsonObject
 from models.learning.set_listing import SetFacts
 

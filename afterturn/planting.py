@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from afterturn.client import Client
-from context.shadow.parts import ShadowPart
 from context.shadow.planted import PLANTED, planted_turns
+from context.shadow.verdict import ShadowPart
 from context.types import JsonObject
 
 MODEL = "gpt-4o"

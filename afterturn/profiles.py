@@ -14,8 +14,7 @@ from rich.table import Table
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
-from context.providers.profile_types import FALLBACK, ModelProfile, ProfileOverride
-from context.providers.profiles import resolve_profile
+from context.providers.profiles import FALLBACK, ModelProfile, ProfileOverride, resolve_profile
 from models.catalogs.model_profile import (
     find_prices,
     import_prices,

@@ -16,8 +16,7 @@ from afterturn.tables import AsJson, print_json, print_tables
 from afterturn.target import DATA_DIRECTORY, NoTargetError, find_target
 from afterturn.usage import found_table
 from api.shadow.routes import MOST_DAYS, report_members
-from context.shadow.parts import ShadowPart, read_parts
-from context.shadow.verdict import PartReport, Share
+from context.shadow.verdict import PartReport, ShadowPart, Share, read_parts
 from models.database import database_now
 from models.learning.cache_found import found_by_model
 from models.learning.speculation import MadeAhead, made_ahead

@@ -12,7 +12,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from context.text.clip import printable
+from context.text.cut import printable
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="As JSON.")]
 """The option of every command that answers scripts too."""

@@ -11,7 +11,7 @@ import typer
 from afterturn.operating import known_tenant, operator_transaction
 from afterturn.tables import AsJson, print_json
 from afterturn.target import DATA_DIRECTORY
-from context.text.clip import one_line, printable
+from context.text.cut import one_line, printable
 from models.database import Transaction, database_now
 from models.due_work.operator import (
     RefusedSummary,

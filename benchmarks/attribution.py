@@ -27,8 +27,7 @@ from context.summary.attribution import credit_speakers, read_credits
 from context.summary.extractive.summarize import summarize
 from context.summary.prompt import SummaryInput
 from context.summary.sections import Section, read_lines
-from context.text.clip import one_line
-from context.text.sentences import split_sentences
+from context.text.cut import one_line, split_sentences
 from context.tokens.text import count_text
 from context.types import JsonObject, Message, Role
 from tests.data import DATA, read_jsonl

@@ -17,8 +17,8 @@ from typing import Any
 from benchmarks.report import save
 from benchmarks.token_counts import DATA, Part, delta_parts, measure, read_jsonl, text_parts
 from context.tokens import EMPTY, ModelFamily, Request, family_of, guarantee
-from context.tokens.profiles import profile_of
-from context.tokens.request import high_tokens
+from context.tokens.calibration import high_tokens
+from context.tokens.families import profile_of
 
 MARGIN = 1.025
 """Distance of the factor in force from the largest that any recording needs."""

@@ -22,9 +22,8 @@ from benchmarks.report import save
 from benchmarks.whole_catalog import project_catalog
 from context.catalog.compact import Ladder
 from context.catalog.fit import Fitted, fit_catalog
-from context.catalog.project import canonical_json
 from context.catalog.read import read_catalog
-from context.catalog.types import Catalog, CatalogBudget, Size
+from context.catalog.types import Catalog, CatalogBudget, Size, canonical_json
 from context.ranking.index import build_index
 from context.ranking.rank import rank
 from context.tokens import count_text

@@ -18,8 +18,8 @@ from context.conversation.turns import split_turns
 from context.shadow.facts import compare_facts, holds, needs_of, texts_of
 from context.summary.extractive.summarize import summarize
 from context.summary.prompt import SummaryInput
+from context.text.cut import split_sentences
 from context.text.language import main_language
-from context.text.sentences import split_sentences
 from context.text.terms import content_terms, index_terms
 from context.tokens.text import count_text
 from context.types import JsonObject, Message, Role

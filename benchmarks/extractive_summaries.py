@@ -20,7 +20,7 @@ from context.conversation.turns import split_turns
 from context.summary.extractive.summarize import summarize
 from context.summary.gate import Covered, Draft, GateVerdict, covered_identifiers, judge_summary
 from context.summary.prompt import SummaryInput
-from context.text.identifiers import identifier_recall
+from context.text.exact_values import identifier_recall
 from context.text.language import main_language
 from context.tokens.text import count_text
 from context.types import JsonObject, Message, Role

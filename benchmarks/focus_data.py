@@ -14,7 +14,7 @@ from context.artifact_plans.question import standing_question
 from context.artifacts.content import kind_of, preview_of
 from context.artifacts.split import split_results
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
-from context.conversation.calls import read_calls
+from context.conversation.tool_calls import read_calls
 from context.extract import PassageIndex
 from context.focus import normalise
 from context.tokens.text import count_text

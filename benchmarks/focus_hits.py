@@ -34,22 +34,21 @@ from benchmarks.focus_data import (
     read_meetings,
 )
 from benchmarks.report import save
-from context.artifact_plans.by_rule import ArtifactQuery, plan_by_rule
+from context.artifact_plans.by_rule import ArtifactQuery, compare_texts, plan_by_rule
 from context.artifact_plans.question import asks_for_all, standing_question
-from context.artifact_plans.relevance import compare_texts
 from context.artifact_plans.strategies import EXTRACT_TOKENS
 from context.artifacts.types import ArtifactDecision, ProcessingStrategy
 from context.extract import extract
-from context.extract.ranking import rank_pieces
+from context.extract.choose import rank_pieces
 from context.focus import Focus, nearest, normalise
 from context.precompute.predict import (
     HITS,
     REPEATED,
     FocusOrigin,
     ReadingCost,
+    find_topics,
     predict_focuses,
 )
-from context.precompute.topics import find_topics
 
 LEAST_CHARS_AIRLINE = 1_000
 """The airline's results have 500 to 7,000 characters: with the usual limit, two would be artifacts."""

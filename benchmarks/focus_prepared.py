@@ -14,11 +14,10 @@ from itertools import accumulate
 from benchmarks.focus_data import Mined, Text
 from benchmarks.focus_reads import Read, Shown, Span, cut_out
 from context.extract import PassageIndex, extract
-from context.extract.ranking import rank_pieces
+from context.extract.choose import rank_pieces
 from context.focus import Focus, nearest, normalise
 from context.focus.similarity import similarity
-from context.precompute.predict import PROMPT_TOKENS, predict_focuses
-from context.precompute.topics import find_topics
+from context.precompute.predict import PROMPT_TOKENS, find_topics, predict_focuses
 from context.text.terms import index_terms
 
 SUMMARY_TOKENS, INPUT_TOKENS, FOCUSES = 500, 24_000, 4

@@ -9,9 +9,8 @@ from statistics import fmean
 from benchmarks.extracts import Document, by_span
 from benchmarks.focus_data import DOCUMENT, Replay, Text, artifact_of, half_of
 from benchmarks.rouge import words_of
-from context.artifact_plans.by_rule import ArtifactQuery, plan_by_rule
+from context.artifact_plans.by_rule import ArtifactQuery, compare_texts, plan_by_rule
 from context.artifact_plans.question import asks_for_all, standing_question
-from context.artifact_plans.relevance import compare_texts
 from context.artifacts.content import kind_of
 from context.artifacts.types import ProcessingStrategy
 from context.extract import extract

@@ -21,15 +21,12 @@ from rich.table import Table
 
 from benchmarks.ranking_data import SHELVES, read_shelf
 from benchmarks.report import save
-from context.preflight.by_category import TOOLS
 from context.preflight.choose_tools import MatchedTools, by_words
-from context.preflight.classify import classify, read_evidence
-from context.preflight.config import PreflightRules
-from context.preflight.decide import decide
-from context.preflight.lexicon.languages import Signs, combined, find_signs
+from context.preflight.config import TOOLS, PreflightRules
+from context.preflight.decide import classify, decide, read_evidence
+from context.preflight.lexicon import Signs, combined, find_signs
 from context.preflight.types import Category
-from context.ranking.near import FIRST, count_near
-from context.ranking.rank import rank
+from context.ranking.rank import FIRST, count_near, rank
 from tests.data import DATA, read_jsonl
 
 WANTED_HARM, WANTED_SAVING = 0.03, 0.50

@@ -19,10 +19,8 @@ from benchmarks.past_plans import Bm25
 from benchmarks.ranking_data import SHELVES, Case, Request, Shelf, read_shelf, single_cases, turn_cases
 from benchmarks.report import save
 from context.catalog.types import Catalog, Entry
-from context.ranking.former import find_former
-from context.ranking.gap import LEAST_FIT
 from context.ranking.index import build_index
-from context.ranking.rank import rank
+from context.ranking.rank import LEAST_FIT, find_former, rank
 
 CUTS = (1, 5, 15)
 WANTED = {

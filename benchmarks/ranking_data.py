@@ -8,8 +8,8 @@ from typing import Any
 
 from context.catalog.read import read_catalog
 from context.catalog.types import Catalog
-from context.ranking.former import FormerTools, build_former
 from context.ranking.index import RankingIndex, build_index
+from context.ranking.rank import FormerTools, build_former
 from tests.data import DATA, read_jsonl
 
 Row = dict[str, Any]

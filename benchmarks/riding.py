@@ -24,7 +24,7 @@ from context.summary.prompt import SummaryInput, summary_messages
 from context.text.language import main_language
 from context.tokens import count_message, measure_tools
 from context.tokens.budget import Budget
-from context.tokens.message_counts import recounted
+from context.tokens.message import recounted
 from context.types import JsonObject, Message, Role
 from context.window.assemble import build_messages
 from context.window.prefix_reuse import ChatPrefix, find_ride, prefix_of, ride_messages

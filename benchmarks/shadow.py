@@ -17,7 +17,7 @@ from benchmarks.selecting import select_recall
 from context.artifact_plans.question import only_agrees, recall_question
 from context.conversation.transcript import participants, render_transcript
 from context.conversation.turns import split_turns
-from context.preflight.classify import classify, is_follow_up
+from context.preflight.decide import classify, is_follow_up
 from context.preflight.types import Category, MemoryParams, Previous
 from context.recall.passages import make_passages
 from context.recall.ranking import find_question

@@ -1,7 +1,6 @@
 """A whole catalog as JSON, nothing left out."""
 
-from context.catalog.project import project_entry
-from context.catalog.types import Catalog, EntryKind
+from context.catalog.types import Catalog, EntryKind, project_entry
 from context.types import JsonObject
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
-from context.providers.profile_types import ModelPrice, ProfileOverride
+from context.providers.profiles import ModelPrice, ProfileOverride
 from llm.litellm_client import load
 from llm.requests import Usage
 from llm.settings import EXTRACTIVE, Rates

@@ -10,7 +10,7 @@ from typing import Annotated, Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from context.providers.profile_types import MOST_USD
+from context.providers.profiles import MOST_USD
 from models.ledger.caps import Caps
 from models.settings import Settings
 

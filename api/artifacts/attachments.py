@@ -20,8 +20,7 @@ from api.http.errors import ProblemError, not_found
 from api.http.ids import check_id, refuse_unclean_ids
 from api.http.retry import committed
 from api.http.validation import validation_error
-from context.artifacts.content import is_artifact_id
-from context.artifacts.documents import document_artifact
+from context.artifacts.content import document_artifact, is_artifact_id
 from context.text.sanitize import clean_text
 from models.artifacts.artifact import NewArtifact, load_slice, new_artifact, store_artifacts
 from models.artifacts.attachment import NewAttachment, StoredAttachment, add_attachment, load_attachments

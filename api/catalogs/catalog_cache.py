@@ -10,8 +10,8 @@ from api.http.errors import not_found
 from context.catalog.compact import Ladder
 from context.catalog.read import read_version
 from context.catalog.types import Catalog, Size
-from context.ranking.former import FormerTools, build_former, find_former
 from context.ranking.index import RankingIndex, build_index
+from context.ranking.rank import FormerTools, build_former, find_former
 from models.catalogs.catalog import CatalogVersion, find_in_force, load_earlier, load_version
 from models.catalogs.settings import catalog_settings
 from models.database import read_transaction

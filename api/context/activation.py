@@ -9,9 +9,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.context.cache_found import caches
 from context.certificate import Certificate
-from context.providers.cache_rules import cache_rule
 from context.providers.prompt_cache import (
     CacheUse,
+    cache_rule,
     cache_ttl_s,
     estimate_cache,
     is_other_model,

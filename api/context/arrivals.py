@@ -7,7 +7,7 @@ from uuid import UUID
 
 from api.context.cache_found import caches, learned_rule
 from context.precompute.worth import pays_at_once
-from context.providers.cache_rules import CacheRule
+from context.providers.prompt_cache import CacheRule
 from context.types import Message
 from models.conversations.session_state import SessionState
 

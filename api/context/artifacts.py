@@ -11,12 +11,11 @@ from api.context.artifact_plan import LEFT_TO_STEPS, NO_PLAN_NEEDED, ModelChoice
 from api.context.artifact_summaries import Match, find_matches
 from api.context.artifact_texts import CachedText, brought_text, load_texts
 from api.context.attachments import RequestAttachment, find_attachments, read_attachments
-from context.artifact_plans.by_rule import ArtifactQuery
+from context.artifact_plans.by_rule import ArtifactQuery, compare_texts
 from context.artifact_plans.needs_plan import room_for_artifacts
 from context.artifact_plans.question import Asking, asking, asks_for_all
-from context.artifact_plans.relevance import compare_texts
 from context.artifact_plans.strategies import EXTRACT_TOKENS, Available, Extract
-from context.artifacts.documents import all_artifacts
+from context.artifacts.content import all_artifacts
 from context.artifacts.region import Reading, ReadingForm
 from context.artifacts.superseded import Superseded, SupersededReason
 from context.artifacts.types import Artifact

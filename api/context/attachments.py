@@ -12,8 +12,7 @@ from pydantic import Field, model_validator
 from api.artifacts.documents.read import read_inline
 from api.http.call import Body
 from api.http.errors import ProblemError
-from context.artifacts.content import is_artifact_id
-from context.artifacts.documents import document_artifact
+from context.artifacts.content import document_artifact, is_artifact_id
 from context.artifacts.types import Artifact, ContentKind
 from models.artifacts.attachment import load_attachments
 from models.database import Transaction

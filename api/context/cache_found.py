@@ -11,8 +11,7 @@ from starlette.background import BackgroundTask
 
 from api.catalogs.budgets import profiles
 from api.context.cache import LessonCache
-from context.providers.cache_rules import LEAST_FOUND_SHARE, CacheRule, cache_rule
-from context.providers.prompt_cache import cache_ttl_s
+from context.providers.prompt_cache import LEAST_FOUND_SHARE, CacheRule, cache_rule, cache_ttl_s
 from context.providers.usage import Report, cached_input_tokens, read_report
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.summary_settings import compression_settings

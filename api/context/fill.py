@@ -22,18 +22,17 @@ from api.turns.large_results import restore_messages
 from context.artifact_plans.by_rule import ArtifactQuery
 from context.artifact_plans.needs_plan import ARTIFACT_TOKENS, canonical_tokens, most_share_of_old
 from context.artifact_plans.question import Asking, asking, looks_back, recall_question, standing_question
-from context.artifacts.restore import fit_restored, put_back_newest
-from context.artifacts.split import pointed_artifacts
+from context.artifacts.split import fit_restored, pointed_artifacts, put_back_newest
 from context.conversation.turns import open_turn_of, opening_of
-from context.preflight.by_category import FULL_MEMORY
+from context.preflight.config import FULL_MEMORY
 from context.recall.offer import NO_OFFER, RecallOffer, RecallStatus
-from context.shadow.parts import EVERY_PART, ShadowPart
+from context.shadow.verdict import EVERY_PART, ShadowPart
 from context.tokens.budget import Budget
 from context.types import Message
 from context.window.assemble import ActiveSummary, Unread, Window, WindowRequest, build_messages
 from context.window.emergency import certify_left_out
 from context.window.outgoing import RefusedBefore
-from context.wire.speakers import with_speakers
+from context.wire.edit import with_speakers
 from models.artifacts.settings import planning_settings
 from models.conversations.standing import SessionSnapshot
 from models.database import read_transaction
@@ -67,7 +66,7 @@ class WindowQuery:
         given: The same, read, with what was chosen for it.
         standing: How the session stands; None where it is not stored.
         budget: What the window may hold.
-        applied: The parts that are used; see `context.shadow.parts`.
+        applied: The parts that are used; see `context.shadow.verdict`.
         is_trial: Whether nothing comes of it: no plan is asked for.
         is_unsigned: Whether the reasoning of the new messages was refused just now.
         is_refused: Whether the window was too large: no results are put back into earlier turns.

@@ -10,8 +10,7 @@ from api.http.errors import ProblemError
 from api.settings import api_settings
 from api.turns.intake import describe_messages
 from api.turns.large_results import restore_messages
-from context.conversation.compacted_list import CompactedList, read_compacted
-from context.conversation.compare import count_known, leading_system
+from context.conversation.compare import CompactedList, count_known, leading_system, read_compacted
 from context.types import Message, Role
 from models.conversations.history import load_newest
 from models.conversations.session import find_session

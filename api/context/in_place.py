@@ -6,8 +6,7 @@ from uuid import UUID
 from api.context.artifacts import Room
 from api.turns.large_results import restore_messages
 from context.artifact_plans.strategies import EXTRACT_TOKENS
-from context.artifacts.in_place import choose_in_place
-from context.artifacts.split import pointed_artifacts
+from context.artifacts.split import choose_in_place, pointed_artifacts
 from context.types import Message
 from models.artifacts.use import result_sizes
 from models.conversations.session_state import SessionState

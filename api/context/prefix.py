@@ -6,7 +6,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.context.fill import FilledWindow, WindowQuery
-from context.shadow.parts import EVERY_PART
+from context.shadow.verdict import EVERY_PART
 from context.window.prefix_reuse import prefix_of
 from models.conversations.prefix import keep_prefix
 from models.conversations.summary_settings import compression_settings

@@ -23,7 +23,7 @@ from api.context.tools import (
     used_tools,
 )
 from api.preflight.decide import PreflightResult, preflight_for
-from context.artifact_plans.planner_models import ModelConfig, ModelDefaults, is_expensive_primary
+from context.artifact_plans.needs_plan import ModelConfig, ModelDefaults, is_expensive_primary
 from context.catalog.fit import CatalogOverBudgetError
 from context.catalog.tools import tool_name
 from context.conversation.turns import open_turn_of
@@ -36,11 +36,11 @@ from context.preflight.annotate import (
     unfiltered,
     with_hint_at_its_end,
 )
-from context.preflight.by_category import KNOWN_TOOLS
-from context.preflight.skills import cut_skills
-from context.providers.cache_rules import keeps_list_of_tools
+from context.preflight.choose_tools import cut_skills
+from context.preflight.config import KNOWN_TOOLS
+from context.providers.prompt_cache import keeps_list_of_tools
 from context.recall.ranking import find_question
-from context.shadow.parts import EVERY_PART, ShadowPart
+from context.shadow.verdict import EVERY_PART, ShadowPart
 from context.tokens.budget import Budget
 from context.types import Message
 from models.artifacts.settings import planning_settings
@@ -105,7 +105,7 @@ def prepare(
         request: The request.
         given: The parsed request.
         budget: The window.
-        applied: Parts in use; see `context.shadow.parts`.
+        applied: Parts in use; see `context.shadow.verdict`.
         is_trial: True for a trial: the preflight decision is then not recorded.
 
     Raises:

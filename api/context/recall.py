@@ -8,13 +8,13 @@ from uuid import UUID
 import structlog
 
 from context.artifact_plans.question import only_agrees
-from context.preflight.by_category import FULL_MEMORY
+from context.preflight.config import FULL_MEMORY
 from context.preflight.types import MemoryParams
 from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.passages import Passage
 from context.recall.ranking import known_share
 from context.tokens.budget import Budget
-from context.tokens.message_counts import count_of
+from context.tokens.message import count_of
 from context.types import Message
 from context.window.types import Recalled, Unread
 from models.conversations.session_state import SessionState

@@ -21,7 +21,7 @@ from context.conversation.turns import newest_step
 from context.errors import InvalidInputError
 from context.preflight.annotate import HintPlace
 from context.preflight.types import RequestKind
-from context.providers.usual_window import UsualWindow
+from context.providers.model_windows import UsualWindow
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.budget import Budget, HistoryLimit, choose_budget
 from context.tokens.tools import TOOLS_OVERHEAD

@@ -18,7 +18,7 @@ from api.context.usage_report import artifact_members, tool_exclusions, tool_mem
 from api.http.encoding import encode
 from api.preflight.routes import preflight_json
 from api.settings import api_settings
-from context.providers.cache_rules import cache_rule
+from context.providers.prompt_cache import cache_rule
 from context.shape.rule_names import MARK, ShapeRule, few_tool_marks
 from context.shape.target import target_of
 from context.types import JsonObject

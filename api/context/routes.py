@@ -35,7 +35,7 @@ from api.http.waiting import wait_for_turn, wait_for_work
 from api.shadow.record import Shadow, record_shadow, shadow_of
 from api.shadow.variants import BuiltWindow, VariantQuery, as_shown
 from context.certificate import Certificate
-from context.shadow.parts import ShadowPart
+from context.shadow.verdict import ShadowPart
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.database import one_reading_connection, read_transaction
 from models.due_work.queue import WorkKind

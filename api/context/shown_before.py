@@ -6,7 +6,7 @@ from uuid import UUID
 
 from api.context.beside import canonical_room
 from api.context.cache_found import caches
-from context.conversation.history import NOT_STORED
+from context.conversation.turns import NOT_STORED
 from context.providers.prompt_cache import is_other_model
 from context.tokens.budget import Budget
 from context.types import Message

@@ -10,7 +10,7 @@ from api.cache import FreshCache
 from api.http.encoding import encode
 from context.tokens import Count, ToolsCount, guarantee, measure_tools
 from context.tokens.budget import Budget
-from context.tokens.message_counts import count_of, counted_now
+from context.tokens.message import count_of, counted_now
 from context.tokens.tools import ToolCount
 from context.types import JsonObject, Message, Role
 from context.window.assemble import ActiveSummary, Unread

@@ -14,21 +14,17 @@ from api.catalogs.prior_cache import prior_sets
 from api.context.cache import indexes, ladders, offers
 from api.http.encoding import encode
 from api.http.errors import ProblemError
-from context.catalog.containers import called_names, containers, pinned_tools
-from context.catalog.convert import convert_tools
-from context.catalog.definitions import Definitions, define_tools
+from context.catalog.convert import Definitions, convert_tools, define_tools
 from context.catalog.fit import Compaction
-from context.catalog.tools import ToolLadder, fit_tools, tool_name
+from context.catalog.tools import ToolLadder, called_names, containers, fit_tools, pinned_tools, tool_name
 from context.catalog.types import CatalogBudget
 from context.certificate import Carried
 from context.preflight.choose_tools import MatchedTools
-from context.preflight.wrappers import without_wrappers
+from context.preflight.followup import without_wrappers
 from context.priors.types import NO_PRIORS, Priors
-from context.providers.profile_types import ModelProfile
-from context.providers.profiles import catalog_budget, most_tools
+from context.providers.profiles import ModelProfile, catalog_budget, most_tools
 from context.ranking.index import RankingIndex, index_tools
-from context.ranking.near import FIRST, count_near
-from context.ranking.rank import rank
+from context.ranking.rank import FIRST, count_near, rank
 from context.ranking.types import Ranking
 from context.tokens import family_of
 from context.tool_plans.gap import gap_warning

@@ -24,7 +24,7 @@ from context.artifacts.types import Artifact, ProcessingStrategy
 from context.catalog.fit import FIND_TOOLS_HINT
 from context.certificate import Exclusion
 from context.focus import Focus, SizeClass, normalise
-from context.focus.key import SIZE_TOKENS
+from context.focus.similarity import SIZE_TOKENS
 from context.precompute.predict import HITS, REPEATED, FocusOrigin, ReadingCost
 from context.precompute.worth import Guess, SpeculationPurpose, worth_making
 from context.window.artifacts import ShownArtifacts

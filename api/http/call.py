@@ -30,9 +30,8 @@ from api.http.request_times import TENANT
 from api.http.strict import make_strict, read_scalar
 from api.http.validation import kinds_of, validation_error
 from api.settings import ApiSettings, api_settings
-from context.conversation.ids import id_fault
 from context.errors import InvalidInputError
-from context.text.sanitize import clean_json, clean_text, parse_json
+from context.text.sanitize import clean_json, clean_text, id_fault, parse_json
 from models.database import read_transaction
 from models.telemetry.tracing import annotate
 from models.tenants.call_role import keep_to

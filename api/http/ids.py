@@ -7,8 +7,7 @@ from pydantic import BaseModel
 
 from api.http.errors import ProblemError
 from api.http.validation import kinds_of
-from context.conversation.ids import MAX_ID_CHARS, IdFault, id_fault
-from context.text.sanitize import clean_text
+from context.text.sanitize import MAX_ID_CHARS, IdFault, clean_text, id_fault
 
 _CALL_IDS = frozenset({"id", "tool_call_id", "tool_use_id", "call_id"})
 """Fields of a message or a part with the id of a call; two ids must never become one."""

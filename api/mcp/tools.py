@@ -27,7 +27,7 @@ from api.mcp.visit import Visit
 from api.sessions import history
 from context.artifacts.content import is_artifact_id
 from context.catalog.compact import short_description
-from context.catalog.definitions import NO_ARGUMENTS, tool_definition
+from context.catalog.convert import NO_ARGUMENTS, tool_definition
 from context.catalog.types import Entry
 from context.types import JsonObject, Wire
 

@@ -11,11 +11,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.background import BackgroundTask
 
 from api.cache import FreshCache
-from context.preflight.by_category import TOOLS
 from context.preflight.choose_tools import NOTHING_MATCHED, MatchedTools, by_words
-from context.preflight.classify import classify, is_follow_up
-from context.preflight.config import PreflightRules, read_config
-from context.preflight.decide import TOO_UNSURE
+from context.preflight.config import TOOLS, PreflightRules, read_config
+from context.preflight.decide import TOO_UNSURE, classify, is_follow_up
 from context.preflight.replay import past_categories
 from context.preflight.types import Category, LearnedWeights, Preflight, Previous, RequestKind
 from context.priors.categories import factors_from_bytes

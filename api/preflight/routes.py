@@ -20,9 +20,9 @@ from api.http.ids import check_id
 from api.http.retry import committed
 from api.preflight.decide import Policy, load_factors, load_policy, policies, preflight_for
 from context.catalog.tools import tool_name
-from context.conversation.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.config import read_config, write_config
 from context.preflight.types import Preflight, RequestKind, ThinkingLevel
+from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from context.types import JsonObject, Wire
 from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction

@@ -9,8 +9,8 @@ from api.settings import api_settings
 from api.turns.large_results import take_out_of
 from context.artifacts.positions import read_results
 from context.artifacts.subjects import subject_of
-from context.conversation.calls import read_calls
 from context.conversation.erasing import check_replacement
+from context.conversation.tool_calls import read_calls
 from context.types import JsonObject, Message
 from context.wire import describe
 from models.erasure.artifacts import LargeResults, Retold

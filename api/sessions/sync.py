@@ -21,8 +21,13 @@ from api.sessions.edit import read_edit
 from api.settings import api_settings
 from api.turns.intake import CLEANED, MAX_WINDOW, MIN_WINDOW, describe_messages, store_turns
 from api.turns.large_results import restore_messages, take_out
-from context.conversation.compacted_list import read_compacted
-from context.conversation.compare import HistoryDiff, compare_histories, leading_system, message_key
+from context.conversation.compare import (
+    HistoryDiff,
+    compare_histories,
+    leading_system,
+    message_key,
+    read_compacted,
+)
 from context.conversation.turns import parse_turn_boundaries, split_steps
 from context.types import JsonObject, Message, Wire
 from models.conversations.history import load_oldest

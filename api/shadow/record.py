@@ -16,7 +16,7 @@ from api.context.usage_report import remember_use
 from api.shadow.variants import BuiltWindow, VariantQuery, as_shown, lay_trials
 from context.certificate import Certificate
 from context.shadow.facts import compare_facts, names_in, pack
-from context.shadow.parts import EVERY_PART, ShadowPart, applied_beside, trials
+from context.shadow.verdict import EVERY_PART, ShadowPart, applied_beside, trials
 from models.conversations.session import find_session, hold_generation
 from models.database import Transaction, best_effort_transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue

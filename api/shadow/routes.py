@@ -21,8 +21,7 @@ from api.http.retry import committed
 from api.shadow.record import numbers_of, shadow_parts
 from api.shadow.variants import BuiltWindow, VariantQuery, lay_trials, lay_window
 from context.shadow.facts import holds
-from context.shadow.parts import EVERY_PART, ShadowPart, applied_beside, trials
-from context.shadow.verdict import PartReport, Share
+from context.shadow.verdict import EVERY_PART, PartReport, ShadowPart, Share, applied_beside, trials
 from models.conversations.standing import find_standing
 from models.database import read_transaction
 from models.shadow.reads import ReadState, record_reads

@@ -9,7 +9,7 @@ from api.context.prepare import RequestPlace, prepare
 from api.context.request import ContextRequest, ParsedRequest, WindowLimits, budget_of
 from context.errors import AfterturnError
 from context.shadow.facts import texts_of
-from context.shadow.parts import ShadowPart
+from context.shadow.verdict import ShadowPart
 from context.types import Message
 from models.conversations.standing import SessionSnapshot
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from api.settings import api_settings
-from context.conversation.compacted_list import repeats_all_words
+from context.conversation.compare import repeats_all_words
 from context.types import Message
 from models.conversations.history import load_newest
 from models.conversations.log import NewTurn

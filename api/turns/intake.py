@@ -16,7 +16,7 @@ from api.http.ids import check_id
 from api.settings import api_settings
 from api.turns.compacted import without_repeated_words
 from api.turns.large_results import measured, take_out
-from context.conversation.tool_pairs import PairFaultKind, find_pair_faults
+from context.conversation.tool_calls import PairFaultKind, find_pair_faults
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 from models.artifacts.settings import artifact_settings

@@ -9,7 +9,7 @@ from context.artifacts.content import ID_PREFIX
 from context.artifacts.positions import read_results
 from context.artifacts.split import Split, SplitArtifact, pointed_artifacts, restore_results, split_results
 from context.artifacts.subjects import subject_of
-from context.conversation.calls import ToolCall, read_calls
+from context.conversation.tool_calls import ToolCall, read_calls
 from context.tokens import EncodingName, count_text, measure_message
 from context.types import Message
 from models.artifacts.artifact import NewArtifact, new_artifact

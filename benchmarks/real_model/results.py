@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.served.talks import Talk
 from context.shadow.facts import holds, texts_of
 from context.shadow.planted import PLANTED
-from context.text.identifiers import extract_identifiers, normal
+from context.text.exact_values import extract_identifiers, normal
 from context.types import JsonObject
 from llm.settings import EXTRACTIVE
 

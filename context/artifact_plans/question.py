@@ -9,11 +9,10 @@ from enum import StrEnum
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 from context.focus import Focus, normalise
-from context.focus.stems import stem
-from context.focus.words import GENERAL
-from context.preflight.lexicon.languages import LITTLE_WORDS, Signs, find_signs
+from context.focus.reading import GENERAL, stem
+from context.preflight.lexicon import LITTLE_WORDS, Signs, find_signs
 from context.recall.ranking import find_question
-from context.text.identifiers import extract_identifiers
+from context.text.exact_values import extract_identifiers
 from context.types import Message, Role
 from context.wire.parts import PartKind, read_parts
 

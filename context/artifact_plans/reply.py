@@ -10,7 +10,7 @@ from context.artifact_plans.by_rule import ArtifactQuery
 from context.artifact_plans.prompt import MAX_FOCUS_CHARS, reference
 from context.artifacts.types import Artifact, ArtifactDecision, ArtifactPlan, ProcessingStrategy
 from context.decode import DecodeCause, decode_json
-from context.text.clip import one_line
+from context.text.cut import one_line
 from context.types import JsonObject
 
 _RATIONALE_CHARS = 300

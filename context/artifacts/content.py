@@ -1,4 +1,4 @@
-"""Tell the kind of an artifact's content, and describe the content."""
+"""Kind and description of an artifact's content, and artifacts of documents sent with a request."""
 
 import csv
 import hashlib
@@ -6,10 +6,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
 from itertools import chain
 
-from context.artifacts.types import ContentKind
-from context.text.clip import ceil_border, drop_encoded, floor_border
+from context.artifacts.types import Artifact, ArtifactType, ContentKind
+from context.text.cut import ceil_border, drop_encoded, floor_border
+from context.tokens import EncodingName, count_text
 
 WHOLE_CHARS = 5_000_000
 """Length up to which JSON is decoded for certainty; of a longer text only the ends are checked."""
@@ -332,3 +335,61 @@ def _tail(content: str, room: int) -> str:
     start = len(content) - room
     line = content.find("\n", start - 1, start + int(room * _LINE_SHARE))
     return content[line + 1 if line >= 0 else ceil_border(content, start) :]
+
+
+def document_artifact(
+    content: str, *, timestamp: datetime, title: str = "", source: str = "", kind: ContentKind | None = None
+) -> Artifact:
+    """Make an artifact of a document sent with a request.
+
+    Args:
+        content: The text.
+        timestamp: The time of arrival.
+        title: The document's common name.
+        source: An address or file name; the artifact's source is `attachment:` plus this value, or the title.
+        kind: The kind of text, if known better than from the text.
+    """
+    made = _measured(content, timestamp, kind)
+    name = source or title or made.artifact_id
+    return replace(
+        made,
+        artifact_type=ArtifactType.DOCUMENT,
+        source=f"attachment:{name}",
+        title=title,
+        metadata={"attached": True},
+    )
+
+
+def all_artifacts(
+    current: Sequence[Artifact], historical: Sequence[Artifact], attached: Sequence[Artifact]
+) -> list[Artifact]:
+    """Merge the artifacts of all sources, each id once.
+
+    Args:
+        current: Artifacts of the open turn.
+        historical: Artifacts of earlier turns.
+        attached: Artifacts of the request.
+
+    Returns:
+        The artifacts in this order; an attached or current artifact is never historical.
+    """
+    known: dict[str, Artifact] = {}
+    for artifact in (*current, *historical):
+        known.setdefault(artifact.artifact_id, artifact)
+    known |= {artifact.artifact_id: artifact for artifact in attached}
+    return list(known.values())
+
+
+def _measured(content: str, timestamp: datetime, kind: ContentKind | None = None) -> Artifact:
+    return Artifact(
+        artifact_id=artifact_id_of(content),
+        artifact_type=ArtifactType.TOOL_RESULT,
+        kind=kind or kind_of(content),
+        size_chars=len(content),
+        tokens=count_text(content),
+        tokens_wide=count_text(content, EncodingName.WIDE),
+        source="",
+        timestamp=timestamp,
+        preview=preview_of(content),
+        content=content,
+    )

@@ -1,4 +1,4 @@
-"""Removal of large tool results from a message, with a pointer left in place, and their restoration."""
+"""Large tool results taken out of a message, put back, or kept whole in place."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,14 +6,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from context.artifacts.content import PREVIEW_CHARS, artifact_id_of, count_lines, kind_of, preview_of
-from context.artifacts.pointer import Described, write_continuation, write_pointer
-from context.artifacts.positions import ResultTexts, read_results, rewrite_results
+from context.artifacts.positions import (
+    Described,
+    ResultTexts,
+    read_results,
+    rewrite_results,
+    write_continuation,
+    write_pointer,
+)
 from context.artifacts.subjects import UNKNOWN_SUBJECT, Subject, subject_of
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
-from context.conversation.calls import NO_CALLS, ToolCall
+from context.conversation.tool_calls import NO_CALLS, ToolCall
 from context.tokens import Count, EncodingName, count_text, measure_message
 from context.types import JsonObject, Message
-from context.wire.artifact_reference import Reference, read_pointer
+from context.wire.parts import Reference, read_pointer
 
 _JOINT = "\n"
 """Separator between several texts of a result."""
@@ -265,3 +271,91 @@ def _rewritten(message: Message, body: JsonObject, count: Count | None = None) -
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     count = count or measure_message(body, message.wire)
     return replace(message, raw=raw, tokens=count.tokens, tokens_wide=count.wide)
+
+
+READING_TOKENS = 600
+"""Tokens kept free for a reading of each result that stays a pointer."""
+
+
+def fit_restored(
+    stored: Sequence[Message], restored: Sequence[Message], *, room_tokens: int
+) -> list[Message]:
+    """Choose the results of an open turn to put back into their messages.
+
+    If not all fit, the oldest stay pointers: a reading made for the turn's question stands for them. The
+    newest is always put back, because the model is still working on it.
+
+    Args:
+        stored: The turn's messages, with pointers.
+        restored: The same with whole results; the very same object for a message without a pointer.
+        room_tokens: The room of the turn, in stored tokens.
+
+    Returns:
+        As many messages, each stored or restored.
+    """
+    chosen = list(restored)
+    whole = [place for place, message in enumerate(restored) if message is not stored[place]]
+    over = sum(message.tokens for message in restored) - room_tokens
+    for place in whole[:-1]:
+        if over <= 0:
+            break
+        chosen[place] = stored[place]
+        over += stored[place].tokens - restored[place].tokens + READING_TOKENS
+    return chosen
+
+
+def put_back_newest(
+    stored: Sequence[Message], restored: Sequence[Message], *, room_tokens: int
+) -> list[Message]:
+    """Choose the history results to put back into their messages: the newest first, while room is left.
+
+    If a result does not fit, the result and every older result stay pointers: whole results form a suffix.
+
+    Args:
+        stored: Messages, oldest first, with pointers.
+        restored: The messages with whole results; the same object if there is no result to put back.
+        room_tokens: Limit for all messages, in stored tokens.
+
+    Returns:
+        As many messages, each stored or restored.
+    """
+    chosen = list(stored)
+    left = room_tokens - sum(message.tokens for message in stored)
+    for place in reversed(range(len(stored))):
+        if restored[place] is stored[place]:
+            continue
+        left -= restored[place].tokens - stored[place].tokens
+        if left < 0:
+            break
+        chosen[place] = restored[place]
+    return chosen
+
+
+PORTION = 1 / 4
+"""Share of the room by which the oldest results move behind history, so that the prefix rarely changes."""
+
+
+def choose_in_place(sizes: Mapping[int, int], *, most_tokens: int, room_tokens: int) -> frozenset[int]:
+    """Choose the messages to keep with whole results.
+
+    All stay if they fit. Else the oldest go first, as much as a multiple of a portion of the room; a result
+    too large alone never stays in place.
+
+    Args:
+        sizes: Tokens of the results by message.
+        most_tokens: The most tokens of all results together.
+        room_tokens: The room beside the fixed parts; the room sets the portion.
+
+    Returns:
+        Places of messages in the log.
+    """
+    fitting = {seq: tokens for seq, tokens in sorted(sizes.items()) if tokens <= most_tokens}
+    portion = max(int(room_tokens * PORTION), 1)
+    to_free = -(-max(sum(fitting.values()) - most_tokens, 0) // portion) * portion
+    kept = set(fitting)
+    for seq, tokens in fitting.items():
+        if to_free <= 0:
+            break
+        kept.discard(seq)
+        to_free -= tokens
+    return frozenset(kept)

@@ -1,14 +1,127 @@
-"""Conversion of tool definitions to the outgoing format, with a list of losses."""
+"""Tool definitions in a provider's format: from a catalog, or converted with a list of losses."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
 
-from context.catalog.definitions import NO_ARGUMENTS
+from context.catalog.types import Entry, EntryKind
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Wire
 from context.wire.format import Format
 from context.wire.formats import FORMATS, format_of
 from context.wire.neutral import LossKind
+
+NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
+
+
+def tool_definition(entry: Entry, wire: Wire, name: str | None = None) -> JsonObject:
+    """Write a pack as a tool of a request.
+
+    Args:
+        entry: The pack.
+        wire: The format of the request.
+        name: The tool's name in the request; None for the pack's id.
+
+    Returns:
+        A definition; for a provider's own tool, the definition as sent.
+    """
+    if isinstance(entry.extra.get("type"), str):
+        own = dict(entry.extra)
+        return own if own["type"] == entry.entry_id else {"name": entry.entry_id, **own}
+    named: JsonObject = {"name": entry.entry_id if name is None else name}
+    if entry.description:
+        named["description"] = entry.description
+    schema = _schema(entry.input_schema)
+    strict = entry.extra.get("strict")
+    return format_of(wire).tools.write(named, schema, strict if isinstance(strict, bool) else None)
+
+
+def _schema(schema: Any) -> JsonObject:
+    """Providers take a JSON schema of an object and nothing else."""
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("properties"), Mapping) or schema.get("type") == "object":
+            return {**schema, "type": "object"}
+        return _of_lists(schema)
+    return {"type": "object", "properties": {name: {} for name in schema}} if schema else NO_ARGUMENTS
+
+
+def _of_lists(schema: Mapping[str, Any]) -> JsonObject:
+    """Read parameters given as two lists: required and optional."""
+    lists = {key: schema[key] for key in ("required", "optional") if isinstance(schema.get(key), list)}
+    named = {
+        key: [each for each in parameters if isinstance(each, Mapping) and isinstance(each.get("name"), str)]
+        for key, parameters in lists.items()
+    }
+    properties = {each["name"]: _property(each) for parameters in named.values() for each in parameters}
+    required = [each["name"] for each in named.get("required", ())]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def _property(parameter: Mapping[str, Any]) -> JsonObject:
+    """Describe a parameter; the type becomes part of the text, since lists use type names freely."""
+    words = (parameter.get("description"), parameter.get("type"))
+    text = " ".join(
+        f"({word})" if at else word for at, word in enumerate(words) if isinstance(word, str) and word
+    )
+    return {"description": text} if text else {}
+
+
+MAX_NAME_CHARS = 64
+"""Longest name accepted by every provider."""
+
+_UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
+_TAIL_CHARS = 6
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """Entries as tools of a request.
+
+    Attributes:
+        tools: Valid definitions, in the catalog's order.
+        entry_ids: Entry id by tool name.
+        pipelines: Ids of entries without a tool.
+    """
+
+    tools: tuple[JsonObject, ...]
+    entry_ids: Mapping[str, str]
+    pipelines: tuple[str, ...] = ()
+
+
+def define_tools(entries: Iterable[Entry], wire: Wire) -> Definitions:
+    """Write a tool definition for each pack; pipelines are left out.
+
+    Providers accept letters, digits, `_` and `-` in a name. Other characters become `_`. A taken or too long
+    name ends with a digest of the entry's id.
+
+    Args:
+        entries: The entries of a catalog.
+        wire: The format of the request.
+
+    Returns:
+        The definitions, with the entry id of each name.
+    """
+    names: dict[str, str] = {}
+    tools, pipelines = [], []
+    for entry in entries:
+        if entry.kind is not EntryKind.PACK:
+            pipelines.append(entry.entry_id)
+            continue
+        name = _name(entry.entry_id, names)
+        names[name] = entry.entry_id
+        tools.append(tool_definition(entry, wire, name))
+    return Definitions(tuple(tools), names, tuple(pipelines))
+
+
+def _name(entry_id: str, taken: Mapping[str, str]) -> str:
+    plain = _UNFIT.sub("_", entry_id)
+    if plain and len(plain) <= MAX_NAME_CHARS and plain not in taken:
+        return plain
+    tail = blake2b(entry_id.encode("utf-8", "surrogatepass"), digest_size=_TAIL_CHARS // 2).hexdigest()
+    return f"{plain[: MAX_NAME_CHARS - _TAIL_CHARS - 1]}_{tail}"
+
 
 _OF_GOOGLE = frozenset(
     (
@@ -147,7 +260,7 @@ def _converted(tool: JsonObject, form: Format, family: ModelFamily, done: Conver
     if fitted != name:
         done.renamed[fitted] = name
         done.lose(LossKind.TOOL_NAME, "a tool's name was shaped for this format")
-    is_free = kind == "custom" and not _schema(inner)
+    is_free = kind == "custom" and not _found_schema(inner)
     free = form.tools.write_free if not form.is_chat or family is ModelFamily.OPENAI else None
     is_taken = free is not None or not is_free or form.tools.write_free is None
     if fitted == name and is_taken and form.tools.is_native(tool):
@@ -161,7 +274,7 @@ def _converted(tool: JsonObject, form: Format, family: ModelFamily, done: Conver
     return (_free_as_function if is_free else _function)(inner, fitted, form, done)
 
 
-def _schema(tool: JsonObject) -> JsonObject | None:
+def _found_schema(tool: JsonObject) -> JsonObject | None:
     found = next((tool[key] for key in ("parameters", "input_schema", "inputSchema") if tool.get(key)), None)
     if isinstance(found, dict) and isinstance(inner := found.get("jsonSchema"), dict):
         return inner  # as the Vercel AI SDK wraps it
@@ -172,7 +285,7 @@ def _function(tool: JsonObject, name: str, form: Format, done: ConvertedTools) -
     named: JsonObject = {"name": name}
     if isinstance(tool.get("description"), str):
         named["description"] = tool["description"]
-    schema = _schema(tool) or NO_ARGUMENTS
+    schema = _found_schema(tool) or NO_ARGUMENTS
     strict = tool.get("strict")
     if strict and not form.tools.has_strict:
         done.lose(LossKind.FIELDS, "a tool's definition has no place for strict")

@@ -1,16 +1,57 @@
-"""Fitting of a catalog to a budget: compact first, then show the highest-ranked entries only."""
+"""Fitting of a catalog to a budget: compact first, then the highest-ranked or broadest entries only."""
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Protocol
 
 from context.catalog.compact import Ladder
-from context.catalog.spread import spread_ids
-from context.catalog.types import Catalog, CatalogBudget, Size
+from context.catalog.types import Catalog, CatalogBudget, Entry, EntryKind, Size
 from context.errors import AfterturnError
 from context.types import JsonObject
+
+PACKS_A_PIPELINE = 2
+"""Number of packs before each pipeline."""
+
+_ENDS_OF_A_FAMILY = ".:/_-"
+
+
+def spread_ids(entries: Sequence[Entry]) -> list[str]:
+    """Order the entries of a catalog for broad coverage at the beginning.
+
+    Args:
+        entries: The entries, each id once.
+
+    Returns:
+        Every id once: packs of each family in turn, and a pipeline after every two packs.
+    """
+    packs = _in_turn([entry for entry in entries if entry.kind is EntryKind.PACK])
+    pipelines = iter([entry.entry_id for entry in entries if entry.kind is EntryKind.PIPELINE])
+    ordered: list[str] = []
+    for place, entry_id in enumerate(packs, 1):
+        ordered.append(entry_id)
+        if place % PACKS_A_PIPELINE == 0 and (found := next(pipelines, None)) is not None:
+            ordered.append(found)
+    return [*ordered, *pipelines]
+
+
+def _in_turn(packs: Sequence[Entry]) -> Iterator[str]:
+    families: dict[str, list[str]] = {}
+    for entry in packs:
+        families.setdefault(entry.group or _family(entry.entry_id), []).append(entry.entry_id)
+    for row in zip_longest(*families.values()):
+        yield from (entry_id for entry_id in row if entry_id is not None)
+
+
+def _family(entry_id: str) -> str:
+    """Return the beginning of an id, the place of servers and kinds of tools in names."""
+    end = min(
+        (place for char in _ENDS_OF_A_FAMILY if (place := entry_id.find(char)) > 0), default=len(entry_id)
+    )
+    return entry_id[:end]
+
 
 FIND_TOOLS_HINT = "not shown here; find them with find_tools(query)"
 """Hint shown in place of hidden entries."""

@@ -4,10 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from context.conversation.calls import read_calls
-from context.conversation.tool_pairs import NO_CALL, match_answers
+from context.conversation.tool_calls import NO_CALL, match_answers, read_calls
 from context.errors import InvalidInputError
-from context.tokens.message_counts import recounted
+from context.tokens.message import recounted
 from context.types import Message, Role
 from context.wire.edit import is_reasoning_item, without_answers, without_calls
 

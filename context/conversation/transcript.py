@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 
-from context.conversation.calls import looks_failed, render_arguments
-from context.text.clip import clip, drop_blank_lines, drop_encoded, one_line
-from context.text.tags import escape_tags
-from context.text.thinking import strip_thinking
+from context.conversation.tool_calls import looks_failed, render_arguments
+from context.text.cut import clip, drop_blank_lines, drop_encoded, one_line
+from context.text.tags import escape_tags, strip_thinking
 from context.types import Message, Role
 from context.wire.parts import MessagePart, PartKind, read_parts
 

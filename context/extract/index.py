@@ -9,16 +9,22 @@ from hashlib import blake2b
 from itertools import accumulate
 
 from context.artifacts.types import ContentKind
-from context.extract.code import cut_code
-from context.extract.diffs import cut_diff
+from context.extract.cut_code import cut_code, cut_diff, cut_log
+from context.extract.cut_text import cut_markdown, cut_table, cut_talk, is_transcript
 from context.extract.json import cut_json
-from context.extract.logs import cut_log
-from context.extract.markdown import cut_markdown
-from context.extract.spans import NO_FRAME, CutText, Frame, Piece, Sizes, sizes_for, trim
+from context.extract.spans import (
+    NO_FRAME,
+    CutText,
+    Frame,
+    Piece,
+    Sizes,
+    find_postings,
+    narrative,
+    sizes_for,
+    topical,
+    trim,
+)
 from context.extract.store import Rows, read_index, write_index
-from context.extract.tables import cut_table
-from context.extract.talk import cut_talk, is_transcript
-from context.extract.weights import find_postings, narrative, topical
 from context.tokens.text import count_text
 
 _KNIVES: dict[ContentKind, Callable[[str, Sizes], CutText | None]] = {

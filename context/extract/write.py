@@ -10,7 +10,7 @@ from context.errors import InvalidInputError
 from context.extract.choose import choose
 from context.extract.index import PassageIndex
 from context.extract.spans import Span
-from context.text.clip import floor_border
+from context.text.cut import floor_border
 from context.tokens.text import count_text
 
 _GAP = "\u2026"

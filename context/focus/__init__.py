@@ -1,8 +1,7 @@
 """Focus: a reader's question about an artifact, and equality of two questions."""
 
-from context.focus.key import CacheKey, SizeClass, size_class
 from context.focus.normalise import GENERAL_KEY, Focus, focus_key, normalise
-from context.focus.similarity import NEAR_THRESHOLD, nearest, similarity
+from context.focus.similarity import NEAR_THRESHOLD, CacheKey, SizeClass, nearest, similarity, size_class
 
 __all__ = [
     "GENERAL_KEY",

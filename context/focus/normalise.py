@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 
-from context.focus.reading import DENYING_SIGN, Written, read_words
-from context.focus.stems import stem
-from context.focus.words import (
+from context.focus.reading import (
     ASKING,
+    DENYING_SIGN,
     EVERY,
     GENERAL,
     NEGATING_PARTS,
@@ -19,8 +18,11 @@ from context.focus.words import (
     PLACELESS,
     SOME,
     TURNING,
+    Written,
     languages_of,
     little_words,
+    read_words,
+    stem,
 )
 from context.text.language import detect_language
 from context.text.terms import index_terms, word_pieces

@@ -11,7 +11,7 @@ from context.summary.echo import is_echo
 from context.summary.grounding import ground_points, shares_nothing
 from context.summary.source import Doubt, Source
 from context.summary.voice import speaks_as_itself, speaks_to_reader
-from context.text.identifiers import extract_identifiers, kept_identifiers
+from context.text.exact_values import extract_identifiers, kept_identifiers
 from context.text.language import UNKNOWN, language_name, same_language, spoken_shares
 from context.text.tags import escape_tags
 from context.types import JsonObject

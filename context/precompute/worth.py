@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from context.providers.cache_rules import CacheRule
+from context.providers.prompt_cache import CacheRule
 
 PRIOR_MADE = 10.0
 """Weight of the first guess, as a number of things made."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from context.preflight.types import Category, Preflight, ThinkingLevel
-from context.tokens.message_counts import recounted
+from context.tokens.message import recounted
 from context.types import JsonObject, Message, Wire
 from context.wire.formats import format_of
 

@@ -8,10 +8,10 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from context.conversation.ids import MAX_TOOL_NAME_CHARS
 from context.priors.codec import pack, unpack
 from context.priors.features import KEY_BITS, KIND_MASK, FeatureKind, feature_keys
 from context.priors.types import CorruptPriorsError, JoinedPlan
+from context.text.sanitize import MAX_TOOL_NAME_CHARS
 
 STEPS = 256
 """Steps of a weight within its half-life; sums of millions of weights are exact in a float."""

@@ -1,17 +1,190 @@
-"""Index the entries of a catalog, or the tools of a request, for ranking."""
+"""Index the fields of a catalog's entries, or the tools of a request, for ranking."""
 
 import math
+import re
 from array import array
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
 
 from context.catalog.types import Catalog, Entry, EntryKind
-from context.ranking.fields import DEFAULT, Field, FieldWeights, group_of, read_fields
 from context.ranking.lexicon import Expansion, fit_lexicon
 from context.ranking.types import Ranked
 from context.text.terms import content_terms, index_terms
 from context.types import JsonObject
+
+MAX_FIELD_CHARS = 4_000
+"""Most characters read of a field; a longer description repeats itself."""
+MAX_SCHEMA_DEPTH = 6
+MAX_SCHEMA_NAMES = 200
+GROUP_FIELDS = ("server_title", "server_description", "category", "tags", "title", "api", "tool")
+"""Extra fields with words about an entry's group."""
+LISTED = ("required", "optional")
+"""Keys of argument lists in some schemas, each argument an object with a name."""
+
+_FAMILY = re.compile(r"(?:[^./:]+(?=[./:])|)")
+
+
+class Field(IntEnum):
+    """Field of an entry's word; sets of fields are bit masks."""
+
+    NAME = 1
+    KEYWORDS = 2
+    CONTENT = 4
+    SUPERSEDES = 8
+    DESCRIPTION = 16
+    USE = 32
+    PARAMETERS = 64
+    PARAMETER_TEXT = 128
+    STEPS = 256
+    GROUP = 512
+
+
+LABELS: Mapping[Field, str] = {
+    Field.NAME: "name",
+    Field.KEYWORDS: "keywords",
+    Field.CONTENT: "accepts or produces",
+    Field.SUPERSEDES: "supersedes",
+    Field.DESCRIPTION: "description",
+    Field.USE: "typical use",
+    Field.PARAMETERS: "parameter",
+    Field.PARAMETER_TEXT: "parameter's description",
+    Field.STEPS: "step",
+    Field.GROUP: "group",
+}
+
+
+def read_fields(entry: Entry) -> dict[Field, str]:
+    """Read the text of each field of an entry.
+
+    Args:
+        entry: A pack or a pipeline.
+
+    Returns:
+        Text by field, each at most `MAX_FIELD_CHARS`; fields without text are left out.
+    """
+    names, texts = _schema_words(entry.input_schema)
+    parts: dict[Field, Sequence[str]] = {
+        Field.NAME: _distinct(entry.entry_id, entry.name),
+        Field.KEYWORDS: entry.intent_keywords,
+        Field.CONTENT: (*entry.accepts, *entry.produces),
+        Field.SUPERSEDES: entry.supersedes,
+        Field.DESCRIPTION: (entry.description,),
+        Field.USE: (entry.typical_use,),
+        Field.PARAMETERS: names,
+        Field.PARAMETER_TEXT: texts,
+        Field.STEPS: tuple(_step_words(entry.steps)),
+        Field.GROUP: tuple(_group_words(entry)),
+    }
+    joined = {field: "\n".join(words)[:MAX_FIELD_CHARS] for field, words in parts.items()}
+    return {field: text for field, text in joined.items() if text.strip()}
+
+
+def group_of(entry: Entry) -> str:
+    """Name the family of an entry: its group, or its id's part before a dot or a slash; "" for none."""
+    return entry.group or _FAMILY.match(entry.entry_id)[0]  # type: ignore[index] # matches any text
+
+
+def _distinct(*names: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _group_words(entry: Entry) -> Iterator[str]:
+    yield entry.group
+    for key in GROUP_FIELDS:
+        yield from _strings(entry.extra.get(key))
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        yield from (item for item in value if isinstance(item, str))
+
+
+def _step_words(steps: Sequence[JsonObject]) -> Iterator[str]:
+    for step in steps:
+        yield from (
+            str(step[key]) for key in ("pack", "tool", "id", "name") if isinstance(step.get(key), str)
+        )
+
+
+def _schema_words(schema: JsonObject | Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Collect the names and descriptions of all arguments, including nested ones."""
+    if schema is None:
+        return [], []
+    names: list[str] = []
+    texts: list[str] = []
+    level: list[object] = [schema]
+    if not isinstance(schema, Mapping):
+        names += _strings(list(schema))
+        level = []
+    for _ in range(MAX_SCHEMA_DEPTH):
+        level = [inner for node in level for inner in _read_node(node, names, texts)]
+        if not level or len(names) >= MAX_SCHEMA_NAMES:
+            break
+    return names[:MAX_SCHEMA_NAMES], texts[:MAX_SCHEMA_NAMES]
+
+
+def _read_node(node: object, names: list[str], texts: list[str]) -> Iterator[object]:
+    if not isinstance(node, Mapping):
+        return
+    properties = node.get("properties")
+    if isinstance(properties, Mapping):
+        for name, inner in properties.items():
+            names.append(str(name))
+            yield inner
+    for key in LISTED:
+        listed = node.get(key)
+        for inner in listed if isinstance(listed, list) else ():
+            if isinstance(inner, Mapping):
+                names.extend(_strings(inner.get("name")))
+                yield inner
+    for key in ("description", "desc", "enum"):
+        texts.extend(_strings(node.get(key)))
+    yield node.get("items")
+    for key in ("anyOf", "oneOf", "allOf"):
+        options = node.get(key)
+        if isinstance(options, list):
+            yield from options
+
+
+FIELD_WEIGHTS: Mapping[Field, float] = {
+    Field.NAME: 2.2,
+    Field.KEYWORDS: 2.0,
+    Field.CONTENT: 2.0,
+    Field.SUPERSEDES: 1.5,
+    Field.DESCRIPTION: 1.0,
+    Field.USE: 0.8,
+    Field.PARAMETERS: 0.5,
+    Field.PARAMETER_TEXT: 0.45,
+    Field.STEPS: 0.5,
+    Field.GROUP: 0.6,
+}
+
+
+@dataclass(frozen=True)
+class FieldWeights:
+    """The constants of lexical scoring.
+
+    Attributes:
+        fields: Weight of a word in each field, > 0.
+        length: Penalty for long fields, in [0, 1], as BM25's b.
+        saturation: Weighted mentions at half of the full count, > 0, as BM25's k1.
+        company: Share of the group's best entries in an entry's score, in [0, 1].
+        phrase: Bonus of a keyword phrase with all words in the intent, in words of its rarity.
+    """
+
+    fields: Mapping[Field, float] = field(default_factory=lambda: FIELD_WEIGHTS)
+    length: float = 0.5
+    saturation: float = 1.2
+    company: float = 0.4
+    phrase: float = 1.0
+
+
+DEFAULT = FieldWeights()
+
 
 NO_GROUP = -1
 
@@ -106,12 +279,12 @@ def _build_postings(
     for place, fields in enumerate(entries):
         mentions: dict[str, float] = defaultdict(float)
         masks: dict[str, int] = defaultdict(int)
-        for field, terms in fields.items():
-            stretch = 1 - weights.length + weights.length * len(terms) / usual[field]
-            share = weights.fields[field] / stretch
+        for part, terms in fields.items():
+            stretch = 1 - weights.length + weights.length * len(terms) / usual[part]
+            share = weights.fields[part] / stretch
             for term in terms:
                 mentions[term] += share
-                masks[term] |= field
+                masks[term] |= part
         for term, amount in mentions.items():
             impact = amount * (weights.saturation + 1) / (amount + weights.saturation)
             found[term].append((place, impact, masks[term]))
@@ -130,10 +303,10 @@ def _usual_lengths(entries: Sequence[Mapping[Field, list[str]]]) -> dict[Field, 
     totals: dict[Field, int] = defaultdict(int)
     counts: dict[Field, int] = defaultdict(int)
     for fields in entries:
-        for field, terms in fields.items():
-            totals[field] += len(terms)
-            counts[field] += 1
-    return {field: max(1.0, totals[field] / counts[field]) for field in counts}
+        for part, terms in fields.items():
+            totals[part] += len(terms)
+            counts[part] += 1
+    return {part: max(1.0, totals[part] / counts[part]) for part in counts}
 
 
 def _build_phrases(

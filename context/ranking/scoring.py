@@ -5,11 +5,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
-from context.ranking.fields import LABELS, Field
-from context.ranking.index import NO_GROUP, Postings, RankingIndex
-from context.ranking.intent import Intent
+from context.ranking.index import LABELS, NO_GROUP, Field, Postings, RankingIndex
+from context.ranking.intent import TALK_WEIGHT, Intent, talk_terms
 from context.ranking.lexicon import written_word
-from context.ranking.words import TALK_WEIGHT, talk_terms
 from context.text.terms import index_terms
 
 COMPANY_SIZE = 5

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from context.text.identifiers import extract_identifiers, kept_identifiers, normal
+from context.text.exact_values import extract_identifiers, kept_identifiers, normal
 from context.types import Message, Role
 from context.wire.parts import PartKind, read_parts
 

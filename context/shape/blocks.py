@@ -2,10 +2,9 @@
 
 from context.shape.pictures import note_of
 from context.shape.rule_names import Fitting, ShapeRule, is_blank, put, without_marks
-from context.shape.signed import unsigned
-from context.shape.translate import is_foreign, translate
+from context.shape.translate import is_foreign, translate, unsigned
 from context.types import JsonObject
-from context.wire.anthropic.facts import is_answer, is_call, is_compaction
+from context.wire.anthropic.read import is_answer, is_call, is_compaction
 from context.wire.neutral import LossKind
 
 MUTE_ERROR = "[the call failed without a message]"

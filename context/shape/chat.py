@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 from context.shape.pictures import note_of
 from context.shape.rule_names import Fitting, ShapeRule, is_blank, put, without, without_marks
-from context.shape.signed import unsigned
-from context.shape.translate import is_foreign, translate
-from context.text.clip import name_on_one_line
+from context.shape.translate import is_foreign, translate, unsigned
+from context.text.cut import name_on_one_line
 from context.text.sanitize import decode_inner
 from context.tokens.families import ModelFamily
 from context.types import JsonObject
 from context.wire.neutral import LossKind, dump
-from context.wire.openai.facts import says_nothing
-from context.wire.openai.read import words_beside
+from context.wire.openai.read import says_nothing, words_beside
 
 _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 _NOT_IN_NAME = re.compile(r"[\s<|\\/>]+")

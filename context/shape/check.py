@@ -7,11 +7,10 @@ from context.shape.rule_names import is_blank, parts_of
 from context.shape.target import Target
 from context.shape.translate import OF_OTHERS
 from context.tokens.families import ModelFamily
-from context.tokens.media_facts import Media, MediaKind
+from context.tokens.media import Media, MediaKind
 from context.types import JsonObject, Wire
-from context.wire.openai.facts import says_nothing
-from context.wire.openai.read import words_beside
-from context.wire.responses.facts import item_type
+from context.wire.openai.read import says_nothing, words_beside
+from context.wire.responses.read import item_type
 
 MAX_MARKS = 4
 """Most cache marks in a request, by Anthropic's limit."""

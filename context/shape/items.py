@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from context.shape.pictures import note_of
 from context.shape.rule_names import Fitting, ShapeRule, is_blank, parts_of, put, without
-from context.shape.signed import unsigned
-from context.shape.translate import is_foreign, translate
-from context.text.clip import name_on_one_line
+from context.shape.translate import is_foreign, translate, unsigned
+from context.text.cut import name_on_one_line
 from context.types import JsonObject
 from context.wire.neutral import LossKind, dump
-from context.wire.responses.facts import COMPACTIONS, ROLES, is_answer_type, is_compaction, item_type
+from context.wire.responses.read import COMPACTIONS, ROLES, is_answer_type, is_compaction, item_type
 
 _ID_STARTS = {
     "message": "msg",

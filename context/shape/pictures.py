@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from context.certificate import Exclusion
 from context.shape.rule_names import Fitting, ShapeRule
 from context.shape.target import RequestLimits
-from context.tokens.media_facts import Media, MediaKind
+from context.tokens.media import Media, MediaKind
 from context.tokens.pieces import media_of
 from context.types import JsonObject, Message
 from context.wire.formats import format_of

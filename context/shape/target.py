@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from context.providers.model_names import model_ids
+from context.providers.model_windows import model_ids
 from context.tokens.families import ModelFamily, family_of
 from context.types import Wire
 from context.wire.format import Format

@@ -1,5 +1,6 @@
-"""Translation of a part of another format or provider into the target's format."""
+"""Parts of another format or provider: translated for the target, or removed where signed."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from context.shape.rule_names import Fitting, ShapeRule
@@ -7,8 +8,67 @@ from context.shape.target import CHAT_PARTS, OWN_PARTS
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Role
 from context.wire.formats import FORMATS
-from context.wire.media import note_for, read_unknown
-from context.wire.neutral import Content, LossKind, NeutralEntry, NeutralMedia, Text
+from context.wire.neutral import Content, LossKind, NeutralEntry, NeutralMedia, Text, note_for, read_unknown
+
+_SIGNED = re.compile(
+    r"signatures?$|^encrypted|encrypted(?:content|index|data)$|opaque$|^reasoning|^thinking|^thoughts?$"
+    r"|^provider(?:specificfields|metadata|options|data)$|^extracontent$"
+)
+"""Names of signed fields, in small letters alone: `thought_signature` and `thoughtSignature` are one."""
+
+_SIGNS = re.compile(
+    r"signature|encrypted|opaque|reasoning|thinking|thought|provider|extra_?content", re.IGNORECASE
+)
+_NOT_A_LETTER = re.compile(r"[^a-z]+")
+_CALLERS_OWN = frozenset({"arguments", "input", "text", "output"})
+_STRUCTURE = frozenset({"content", "tool_calls", "function", "custom"})
+
+
+def may_be_signed(raw: str) -> bool:
+    """Tell from a message's JSON text whether some field may be signed."""
+    return _SIGNS.search(raw) is not None
+
+
+def unsigned(body: JsonObject) -> JsonObject:
+    """Remove the fields signed by a provider from a message, its parts and its calls.
+
+    A field with a sealed value somewhere inside goes whole, as a citation without its index is refused too.
+    Arguments of a call are the caller's own and stay.
+
+    Args:
+        body: A decoded message, part or call.
+
+    Returns:
+        The message without signed fields; the same object if unchanged.
+    """
+    kept: JsonObject = {}
+    for key, value in body.items():
+        if key in _STRUCTURE:
+            kept[key] = _unsigned_inside(value)
+        elif key in _CALLERS_OWN or not (_is_signed(key) or _is_sealed(value)):
+            kept[key] = value
+    is_same = len(kept) == len(body) and all(kept[key] is body[key] for key in kept)
+    return body if is_same else kept
+
+
+def _unsigned_inside(value: object) -> object:
+    if isinstance(value, dict):
+        return unsigned(value)
+    if not isinstance(value, list):
+        return value
+    inner = [_unsigned_inside(each) for each in value]
+    return value if all(a is b for a, b in zip(inner, value, strict=True)) else inner
+
+
+def _is_signed(key: str) -> bool:
+    return _SIGNED.search(_NOT_A_LETTER.sub("", key.lower())) is not None
+
+
+def _is_sealed(value: object) -> bool:
+    if isinstance(value, list):
+        return any(_is_sealed(each) for each in value)
+    return isinstance(value, dict) and any(_is_signed(key) or _is_sealed(each) for key, each in value.items())
+
 
 _OF_SOME = CHAT_PARTS | OWN_PARTS | {"image_file", "media", "input_video"}
 """Kinds of parts of chat and of few providers."""

@@ -16,8 +16,8 @@ from context.summary.protected_lines import (
 )
 from context.summary.sections import PROTECTED, Section, read_lines
 from context.summary.similarity import gist, is_about
+from context.text.cut import split_sentences
 from context.text.marker_words import is_question, says_it_ended, says_it_failed
-from context.text.sentences import split_sentences
 from context.types import Role
 
 _ENDED_OVERLAP, _DONE_OVERLAP, _ANSWER_OVERLAP = 0.75, 0.6, 0.5

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from context.summary import reply_patterns as patterns
 from context.summary.sections import read_lines
-from context.text.refusals import REFUSALS, REQUESTS_FOR_INPUT
-from context.text.thinking import strip_thinking
+from context.text.marker_words import REFUSALS, REQUESTS_FOR_INPUT
+from context.text.tags import strip_thinking
 
 
 class ReplyFault(StrEnum):

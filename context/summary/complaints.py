@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from context.summary.gate import Fault
-from context.text.clip import one_line
+from context.text.cut import one_line
 from context.text.tags import escape_tags
 
 _MOST, _CHARS = 12, 120

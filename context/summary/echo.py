@@ -7,7 +7,7 @@ from functools import cache
 
 from context.summary.prompt import prompt_lines
 from context.summary.sections import read_lines
-from context.text.identifiers import normal
+from context.text.exact_values import normal
 
 _LEADING = re.compile(r"[\s\-*•·#>]++|\(")
 _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from context.languages import by_language
 from context.summary.injection import revokes_orders
+from context.text.cut import split_sentences
 from context.text.marker_words import is_question
-from context.text.sentences import split_sentences
 
 _MAIL = [*by_language(lambda one: one.mail).values()]
 

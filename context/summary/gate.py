@@ -16,7 +16,7 @@ from context.summary.source import Doubt, Source
 from context.summary.substance import content_chars, least_chars
 from context.summary.user_rules import lost_rules
 from context.summary.voice import imitates_call, plays_conversation, speaks_as_itself, speaks_to_reader
-from context.text.identifiers import kept_identifiers, rank_identifiers
+from context.text.exact_values import kept_identifiers, rank_identifiers
 from context.text.language import UNKNOWN, detect_language, language_shares, same_language, spoken_shares
 from context.types import Role
 

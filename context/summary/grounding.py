@@ -24,10 +24,17 @@ from context.summary.source import (
     support_of,
 )
 from context.summary.strange_words import has_unknown_noun, is_exact_name, unknown_figures, unknown_names
-from context.text.figures import SMALL, Figures, known_numbers, read_figures
-from context.text.identifiers import extract_identifiers, kept_identifiers, normal
+from context.text.cut import split_sentences
+from context.text.exact_values import (
+    SMALL,
+    Figures,
+    extract_identifiers,
+    kept_identifiers,
+    known_numbers,
+    normal,
+    read_figures,
+)
 from context.text.language import UNKNOWN, detect_language, same_language
-from context.text.sentences import split_sentences
 from context.text.terms import index_terms, query_terms
 
 _NEAR, _SAME = 0.6, 0.8

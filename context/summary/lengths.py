@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from context.summary.sections import Section, SummaryLine, find_section, is_bullet, read_lines
-from context.text.identifiers import extract_identifiers
+from context.text.cut import split_sentences
+from context.text.exact_values import extract_identifiers
 from context.text.marker_words import Cue, find_cues, is_question, is_strong_rule
-from context.text.sentences import split_sentences
 from context.tokens.text import count_text
 
 SHARES = (1.0, 0.25, 0.1)

@@ -21,9 +21,8 @@ from context.summary.gate import (
 from context.summary.protected_lines import insert_points
 from context.summary.sections import PROTECTED, Section
 from context.summary.user_rules import lost_rules
-from context.text.clip import one_line
-from context.text.identifiers import kept_identifiers, normal
-from context.text.sentences import split_sentences
+from context.text.cut import one_line, split_sentences
+from context.text.exact_values import kept_identifiers, normal
 from context.types import Role
 
 MENDABLE = frozenset(

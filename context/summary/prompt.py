@@ -10,7 +10,7 @@ from context.conversation.transcript import (
     transcript_text,
 )
 from context.summary.sections import Section, section_titles
-from context.text.clip import one_line
+from context.text.cut import one_line
 from context.text.language import NAMED_LANGUAGES, UNKNOWN, language_name
 from context.text.tags import escape_tags
 from context.types import JsonObject

@@ -6,7 +6,7 @@ import re
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.source import ParsedPoint, line_terms, share_of, support_of
 from context.summary.strange_words import is_exact_name
-from context.text.identifiers import extract_identifiers, kept_identifiers, normal
+from context.text.exact_values import extract_identifiers, kept_identifiers, normal
 from context.text.language import UNKNOWN, detect_language, same_language
 
 _SPACED = (

@@ -8,7 +8,7 @@ from functools import cached_property
 from context.summary.gate import protected_identifiers
 from context.summary.sections import PROTECTED, Section, SummaryLine, read_lines, section_titles
 from context.summary.similarity import covers, gist, stands_in
-from context.text.identifiers import extract_identifiers, normal
+from context.text.exact_values import extract_identifiers, normal
 from context.text.marker_words import Cue, find_cues, is_question, is_strong_rule
 
 _QUOTES = "`'\"“”«»「」『』*"

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from context.text.identifiers import extract_identifiers, normal
+from context.text.exact_values import extract_identifiers, normal
 from context.text.terms import index_terms, query_terms
 
 _CITED = re.compile(r"\[\s*\d{1,9}(?:\s*[,;\u2013-]\s*\d{1,9})*\s*\]")

@@ -11,9 +11,8 @@ from functools import cached_property, lru_cache
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.statements import read_statements
 from context.summary.sections import SummaryLine, read_lines
-from context.text.clip import plain_breaks
-from context.text.figures import Figures, known_numbers, read_figures
-from context.text.identifiers import normal
+from context.text.cut import plain_breaks
+from context.text.exact_values import Figures, known_numbers, normal, read_figures
 from context.text.language import UNKNOWN, detect_language, language_shares, same_language
 from context.text.terms import fold_word, index_terms, query_terms
 from context.types import Role

@@ -4,8 +4,7 @@
 import re
 
 from context.summary.source import PREFIX, ParsedPoint, Source, starts_alike
-from context.text.figures import SMALL, read_figures
-from context.text.identifiers import extract_identifiers, kept_identifiers, normal
+from context.text.exact_values import SMALL, extract_identifiers, kept_identifiers, normal, read_figures
 from context.text.language import detect_language, same_language
 from context.text.terms import fold_word
 

@@ -14,9 +14,9 @@ from context.summary.sections import read_lines
 from context.summary.similarity import Gist, covers, gist, is_about
 from context.summary.source import cited_seqs
 from context.summary.stories import tells_story
+from context.text.cut import split_sentences
 from context.text.language import detect_language, same_language
 from context.text.marker_words import is_question, is_strong_rule, says_it_ended
-from context.text.sentences import split_sentences
 from context.types import Role
 
 MOST_RULES = 12

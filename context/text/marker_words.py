@@ -1,11 +1,12 @@
+"""Words and sentence endings that mark errors, decisions, rules, questions and refusals in many languages."""
+
 # ruff: noqa: E501, RUF001 - tables of words in several scripts
-"""Cues: words and sentence endings that mark errors, decisions, rules and questions in many languages."""
 
 import re
 from collections.abc import Collection
 from enum import StrEnum
 
-from context.languages import by_language
+from context.languages import all_phrases, by_language
 
 _MARKERS = by_language(lambda one: one.markers)
 ANYWHERE = ("zh", "ja", "ko", "ar", "he", "hi")
@@ -123,3 +124,10 @@ def is_strong_rule(sentence: str) -> bool:
 def is_question(sentence: str) -> bool:
     """Tell whether a sentence asks something."""
     return _QUESTION.search(sentence) is not None
+
+
+REFUSALS = all_phrases(lambda one: one.refusals)
+"""First words of a refusal, case-folded, with straight apostrophes."""
+
+REQUESTS_FOR_INPUT = all_phrases(lambda one: one.input_requests)
+"""Phrases of a reply that did not see its input, case-folded."""

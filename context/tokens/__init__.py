@@ -1,6 +1,15 @@
 """Token counts: stored once in two encodings, converted to each model's own tokens at every request."""
 
-from context.tokens.calibration import UNCALIBRATED, Calibration, observe, reported_input_tokens
+from context.tokens.calibration import (
+    PLAIN,
+    UNCALIBRATED,
+    Calibration,
+    Request,
+    estimate,
+    guarantee,
+    observe,
+    reported_input_tokens,
+)
 from context.tokens.families import ModelFamily, family_of
 from context.tokens.message import (
     EMPTY,
@@ -13,9 +22,7 @@ from context.tokens.message import (
     media_correction,
     total,
 )
-from context.tokens.ranks import EncodingName, load_encoding
-from context.tokens.request import PLAIN, Request, estimate, guarantee
-from context.tokens.text import count_text, estimate_tokens_by_length
+from context.tokens.text import EncodingName, count_text, estimate_tokens_by_length, load_encoding
 from context.tokens.tools import NO_TOOLS, ToolsCount, count_tools, measure_tools
 
 __all__ = [

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from context.tokens.media_facts import Media, MediaKind, is_embedded_file, media_from_reference
+from context.tokens.media import Media, MediaKind, is_embedded_file, media_from_reference
 from context.types import JsonObject
 
 _JOINS = "an id joins a call to its result, or an item to the provider's store, and is not shown to the model"

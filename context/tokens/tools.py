@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from context.tokens.pieces import json_text
-from context.tokens.ranks import EncodingName
-from context.tokens.text import count_text
+from context.tokens.text import EncodingName, count_text
 from context.types import JsonObject
 
 TOOLS_OVERHEAD = 8

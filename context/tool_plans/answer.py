@@ -9,7 +9,7 @@ from typing import Any
 
 from context.catalog.types import Catalog
 from context.decode import DecodeCause, Decoded, decode_json
-from context.text.clip import clip, one_line
+from context.text.cut import clip, one_line
 from context.tool_plans.pipelines import prefer_pipelines
 from context.tool_plans.types import PlanDraft, PlanMode, ToolStep
 from context.types import JsonObject

@@ -6,10 +6,10 @@ import re
 import unicodedata
 from dataclasses import asdict, dataclass
 
-from context.preflight.classify import classify
+from context.preflight.decide import classify
 from context.preflight.types import Category
+from context.text.cut import split_sentences
 from context.text.language import detect_language
-from context.text.sentences import split_sentences
 from context.text.terms import index_terms
 from context.tool_plans.words import (
     ACTIONS,

@@ -8,7 +8,7 @@ from context.catalog.types import Catalog, CatalogBudget, Size
 from context.decode import decode_json
 from context.ranking.rank import is_unsure
 from context.ranking.types import Ranked
-from context.text.clip import one_line
+from context.text.cut import one_line
 from context.tokens import count_text
 from context.tool_plans.answer import find_entry, name_index
 from context.tool_plans.prompt import Planner

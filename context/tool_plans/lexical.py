@@ -7,7 +7,7 @@ from context.catalog.types import Catalog
 from context.ranking.index import RankingIndex
 from context.ranking.rank import rank, serves_nothing
 from context.ranking.types import Ranked
-from context.text.clip import one_line
+from context.text.cut import one_line
 from context.text.terms import index_terms
 from context.tool_plans.answer import MAX_STEPS, NOTHING_FITS
 from context.tool_plans.features import split_asks

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from context.conversation.calls import ToolCall, looks_failed, read_calls
-from context.text.clip import one_line
+from context.conversation.tool_calls import ToolCall, looks_failed, read_calls
+from context.text.cut import one_line
 from context.text.sanitize import decode_inner
 from context.types import Message
 from context.wire.parts import MessagePart, PartKind, read_parts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from context.text.clip import one_line
+from context.text.cut import one_line
 from context.tool_plans.outcomes import Outcome
 from context.types import JsonObject
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from context.catalog.types import CatalogBudget
-from context.providers.profile_types import FALLBACK, ModelProfile, Tier
-from context.providers.profiles import catalog_budget
-from context.text.clip import clip, drop_encoded
+from context.providers.profiles import FALLBACK, ModelProfile, Tier, catalog_budget
+from context.text.cut import clip, drop_encoded
 from context.text.tags import escape_tags
 from context.tokens import ModelFamily, count_text, family_of
 from context.tool_plans.types import PlanMode

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from context.conversation.ids import MAX_ID_CHARS, MAX_TOOL_NAME_CHARS, id_fault
-from context.text.clip import clip, one_line
+from context.text.cut import clip, one_line
+from context.text.sanitize import MAX_ID_CHARS, MAX_TOOL_NAME_CHARS, id_fault
 from context.tool_plans.answer import MAX_RATIONALE_CHARS, bounded_args
 from context.tool_plans.outcomes import (
     Outcome,

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from context.conversation.ids import MAX_TOOL_NAME_CHARS, id_fault
 from context.errors import InvalidInputError
-from context.text.clip import one_line
-from context.text.sanitize import clean_text
+from context.text.cut import one_line
+from context.text.sanitize import MAX_TOOL_NAME_CHARS, clean_text, id_fault
 from context.tool_plans.outcomes import Outcome
 from context.tool_plans.types import ToolStep
 from context.types import JsonObject

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from context.artifact_plans.strategies import NO_ROOM
-from context.conversation.history import read_history
-from context.conversation.turns import opening_of
+from context.conversation.turns import opening_of, read_history
 from context.recall.offer import NO_OFFER
 from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.tokens.budget import require_fit
-from context.tokens.message_counts import count_of
+from context.tokens.message import count_of
 from context.types import Message
 from context.window.artifacts import ArtifactCandidates, ShownArtifacts, fill_shelf
 from context.window.certify import Contents, Taken, certify

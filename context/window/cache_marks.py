@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from context.providers.cache_rules import CacheRule
+from context.providers.prompt_cache import CacheRule
 from context.shape.rule_names import MARK, parts_of
 from context.types import JsonObject
 

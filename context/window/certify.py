@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context.certificate import AcceptedShape, Block, Carried, Certificate, Exclusion
-from context.conversation.history import NOT_STORED, History
-from context.conversation.tool_pairs import PairRepair
+from context.conversation.tool_calls import PairRepair
+from context.conversation.turns import NOT_STORED, History
 from context.recall.offer import RecallStatus
 from context.recall.selection import name_messages, name_sessions
 from context.tokens import Count, guarantee
-from context.tokens.message_counts import count_of
+from context.tokens.message import count_of
 from context.types import Message
 from context.window.artifacts import ShownArtifacts
 from context.window.outgoing import Outgoing

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from context.certificate import Block, Certificate, Exclusion
-from context.conversation.tool_pairs import NO_CALL, match_answers
+from context.conversation.tool_calls import NO_CALL, match_answers
 from context.conversation.turns import parse_turn_boundaries, split_steps
 from context.tokens.budget import Budget
 from context.types import Message

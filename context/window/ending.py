@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from context.certificate import Exclusion
-from context.conversation.history import NOT_STORED
-from context.conversation.turns import split_steps
+from context.conversation.turns import NOT_STORED, split_steps
 from context.tokens import count_message
-from context.tokens.message_counts import recounted
+from context.tokens.message import recounted
 from context.types import Message, Role
 from context.window.certify import Taken
 from context.window.trim import PORTION, Trim, TrimmedTurn, trim_open_turn, trim_turn

@@ -13,9 +13,8 @@ from context.shape.pictures import limit_pictures
 from context.shape.rule_names import Fitting, ShapeRule, few_marks
 from context.shape.target import RequestLimits, target_of
 from context.tokens import EMPTY, Count, EncodingName, count_text
-from context.tokens.media_facts import Media
-from context.tokens.media_tokens import canonical_media_tokens, media_tokens
-from context.tokens.message_counts import (
+from context.tokens.media import Media, canonical_media_tokens, media_tokens
+from context.tokens.message import (
     count_chars,
     count_of,
     fixed_tokens,

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 
-from context.conversation.history import read_history
-from context.conversation.turns import split_turns
+from context.conversation.turns import read_history, split_turns
 from context.summary.prompt import SummaryInput, riding_message
 from context.tokens import count_text
 from context.tokens.families import ModelFamily, family_of
-from context.tokens.message_counts import is_plain
+from context.tokens.message import is_plain
 from context.types import JsonObject, Message, Role
 from context.window.types import ActiveSummary, Window, WindowRequest, new_message, notes_message
 from context.wire.formats import format_of

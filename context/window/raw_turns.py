@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from context.tokens import Count
-from context.tokens.message_counts import count_of
+from context.tokens.message import count_of
 from context.types import Message
 from context.window.certify import Taken
 from context.window.ending import Cost, last_steps, shorten_turn

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from context.recall.offer import RecallOffer, RecallStatus
 from context.tokens import Count, count_text
-from context.tokens.message_counts import count_of
+from context.tokens.message import count_of
 from context.types import Wire
 from context.window.types import Recalled, recall_message
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from context.text.clip import ceil_border, floor_border
+from context.text.cut import ceil_border, floor_border
 from context.types import JsonObject, Message
 from context.wire.formats import format_of
 

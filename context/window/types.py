@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from context.certificate import Certificate
-from context.conversation.history import NOT_STORED
+from context.conversation.turns import NOT_STORED
 from context.recall.offer import NO_OFFER, RecallOffer, RecallStatus
 from context.recall.selection import RecallBlock, render_recall
 from context.summary.lengths import summary_lengths

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from context.errors import InvalidInputError
 from context.types import JsonObject, Wire
 from context.wire.convert import convert
-from context.wire.facts import MessageFacts, need_object
+from context.wire.format import MessageFacts, need_object
 from context.wire.formats import format_of
 from context.wire.neutral import ConvertedWindow, Loss, LossKind
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from context.tokens.message_counts import recounted
+from context.tokens.message import recounted
 from context.types import JsonObject, Message
 from context.wire import describe
 from context.wire.formats import format_of

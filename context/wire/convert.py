@@ -1,11 +1,155 @@
-"""Conversion of a window of stored messages to the caller's format."""
+"""Conversion of a window of stored messages to the caller's format, with calls and answers paired."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from context.types import Message, Role, Wire
+from context.wire.format import Format
 from context.wire.formats import format_of
-from context.wire.neutral import ConvertedWindow, NeutralEntry
-from context.wire.pairing import pair
+from context.wire.neutral import ConvertedWindow, Loss, LossKind, NeutralCall, NeutralEntry, Part, ToolAnswer
+
+
+@dataclass(frozen=True)
+class Link:
+    """A call, by entry and id, and the entry with its answer; None without an answer."""
+
+    caller: int
+    call_id: str
+    answerer: int | None
+
+
+def pair(entries: Sequence[NeutralEntry], form: Format) -> tuple[list[NeutralEntry], list[Loss]]:
+    """Give every call a valid id for the target, and move its answer to the required place.
+
+    Args:
+        entries: The window in its order.
+        form: The target format.
+
+    Returns:
+        The renamed entries in a valid order for the target, and the changes.
+    """
+    links = link(entries)
+    named, losses = rename(entries, links, form)
+    if form.is_list_of_items:
+        return named, losses
+    order = settle(entries, links, form)
+    moved = [
+        Loss(entries[i].seq, LossKind.ORDER, "the answer was moved behind its call")
+        for place, i in enumerate(order)
+        if place < i and entries[i].answer_ids
+    ]
+    return [named[i] for i in order], losses + moved
+
+
+def link(entries: Sequence[NeutralEntry]) -> list[Link]:
+    """Join each call to its answer: the next answer with the same id, before the id is used again."""
+    calls: list[tuple[int, str]] = []
+    answerers: dict[int, int] = {}
+    waiting: dict[str, int] = {}
+    for i, entry in enumerate(entries):
+        for answer_id in entry.answer_ids:
+            at = waiting.pop(answer_id, None)
+            if at is not None:
+                answerers[at] = i
+        for call_id in entry.call_ids:
+            waiting[call_id] = len(calls)
+            calls.append((i, call_id))
+    return [Link(caller, call_id, answerers.get(n)) for n, (caller, call_id) in enumerate(calls)]
+
+
+def rename(
+    entries: Sequence[NeutralEntry], links: Sequence[Link], form: Format
+) -> tuple[list[NeutralEntry], list[Loss]]:
+    """Give every call a unique id: some platforms count from `call_0` again in every turn."""
+    names = _call_names(entries, links, form)
+    losses: list[Loss] = []
+    renames: dict[int, dict[tuple[bool, str], str]] = {}
+    for one, name in zip(links, names, strict=True):
+        renames.setdefault(one.caller, {})[True, one.call_id] = name
+        if one.answerer is not None:
+            renames.setdefault(one.answerer, {})[False, one.call_id] = name
+        if name != one.call_id:
+            losses.append(
+                Loss(entries[one.caller].seq, LossKind.CALL_ID, "the call and its answer got a new id")
+            )
+    named = [_renamed(entry, renames.get(i, {}), form) for i, entry in enumerate(entries)]
+    return named, losses
+
+
+def settle(entries: Sequence[NeutralEntry], links: Sequence[Link], form: Format) -> list[int]:
+    """Order the entries so that answers directly follow the assistant's calls."""
+    answers: dict[int, list[int]] = {}
+    for one in links:
+        if one.answerer is not None and entries[one.answerer].role in {Role.TOOL, Role.USER}:
+            answers.setdefault(one.caller, []).append(one.answerer)
+    order: list[int] = []
+    placed: set[int] = set()
+    for i in range(len(entries)):
+        if i in placed:
+            continue
+        group = _together(entries, i, placed, form)
+        group += sorted({answer for caller in group for answer in answers.get(caller, [])} - placed)
+        order += group
+        placed.update(group)
+    return order
+
+
+def _call_names(entries: Sequence[NeutralEntry], links: Sequence[Link], form: Format) -> list[str]:
+    """Choose the ids; native messages come first, to stay as stored."""
+    names = [one.call_id for one in links]
+    used: set[str] = set()
+    fixed = [_is_fixed(entries, one, form) for one in links]
+    native = [n for n, is_native in enumerate(fixed) if is_native]
+    foreign = [n for n, is_native in enumerate(fixed) if not is_native]
+    for n in native:
+        if form.has_unique_ids:
+            names[n] = _free(names[n], used, form) if names[n] in used else names[n]
+        used.add(names[n])
+    for n in foreign:
+        names[n] = _free(names[n], used, form)
+        used.add(names[n])
+    return names
+
+
+def _is_fixed(entries: Sequence[NeutralEntry], one: Link, form: Format) -> bool:
+    """Tell whether the id is part of an unmodified stored message, as a call or as an answer."""
+    answer = None if form.has_unique_ids or one.answerer is None else entries[one.answerer].native
+    return entries[one.caller].native is not None or answer is not None
+
+
+def _free(call_id: str, used: set[str], form: Format) -> str:
+    name, times = form.fit_id(call_id), 1
+    while name in used:
+        times += 1
+        name = form.fit_id(f"{call_id}#{times}")
+    return name
+
+
+def _renamed(entry: NeutralEntry, names: dict[tuple[bool, str], str], form: Format) -> NeutralEntry:
+    if entry.native is not None:
+        changed = {old: new for (_, old), new in names.items() if old != new}
+        return replace(entry, renames=tuple(changed.items())) if changed else entry
+    return replace(entry, parts=tuple(_renamed_part(part, names, form) for part in entry.parts))
+
+
+def _renamed_part(part: Part, names: dict[tuple[bool, str], str], form: Format) -> Part:
+    if isinstance(part, NeutralCall | ToolAnswer):
+        key = (isinstance(part, NeutralCall), part.call_id)
+        return replace(part, call_id=names.get(key, form.fit_id(part.call_id)))
+    return part
+
+
+def _together(entries: Sequence[NeutralEntry], start: int, placed: set[int], form: Format) -> list[int]:
+    """List the assistant entries merged into a single message, to stand before their answers."""
+    group = [start]
+    if entries[start].role is not Role.ASSISTANT:
+        return group
+    for i in range(start + 1, len(entries)):
+        joins = form.merges_roles or (entries[start].native is None and entries[i].native is None)
+        if i in placed or entries[i].role is not Role.ASSISTANT or not joins:
+            break
+        group.append(i)
+    return group
 
 
 def convert(messages: Sequence[Message], to: Wire, *, keeps_system: bool = True) -> ConvertedWindow:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context.conversation.transcript import PREVIOUS_TAG, TRANSCRIPT_TAG
-from context.text.identifiers import rank_identifiers
+from context.text.exact_values import rank_identifiers
 from llm.scripted.prompt import prompt_text
 
 _USER_WEIGHT, _CALL_WEIGHT, _PREVIOUS_WEIGHT = 4.0, 3.0, 20.0

@@ -10,8 +10,15 @@ from sqlalchemy import CheckConstraint, Double, Numeric, Text, delete, func, or_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.providers.profile_types import ModelPrice, ModelProfile, ProfileOverride, Tier
-from context.providers.profiles import find_override, price_ids, resolve_profile
+from context.providers.profiles import (
+    ModelPrice,
+    ModelProfile,
+    ProfileOverride,
+    Tier,
+    find_override,
+    price_ids,
+    resolve_profile,
+)
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from pydantic import Field
 
-from context.conversation.ids import MAX_TOOL_NAME_CHARS
+from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from models.settings import Settings
 
 

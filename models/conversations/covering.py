@@ -6,7 +6,7 @@ from uuid import UUID
 from context.summary.trigger import Thresholds, find_trigger
 from context.tokens import guarantee
 from context.tokens.budget import Budget
-from context.tokens.message_counts import count_of
+from context.tokens.message import count_of
 from context.types import Wire
 from models.conversations.compactions import CompactedWindow, find_own, load_window
 from models.conversations.history import tokens_between

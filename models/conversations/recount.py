@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import select, text, update
 
 from context.errors import AfterturnError
-from context.tokens.message_counts import counted_now
+from context.tokens.message import counted_now
 from context.types import Message
 from models.conversations.history import load_oldest
 from models.conversations.session import Session, lock_existing

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, INT8RANGE, Range
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.providers.usual_window import UsualWindow
+from context.providers.model_windows import UsualWindow
 from context.window.emergency import EmergencyCut
 from models.base import Base, CreatedAt, TenantKey
 from models.conversations.session_state import SessionState

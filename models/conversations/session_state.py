@@ -7,8 +7,7 @@ from typing import Any
 
 from sqlalchemy.dialects.postgresql import Range
 
-from context.providers.model_windows import known_window
-from context.providers.usual_window import UsualWindow
+from context.providers.model_windows import UsualWindow, known_window
 from context.summary.trigger import Load
 from context.tokens.budget import Budget, HistoryLimit, LimitSource, choose_budget
 from context.window.activation import calls_for_work

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import Range
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.providers.cache_rules import found_share
+from context.providers.prompt_cache import found_share
 from context.providers.usage import LEAST_RATIO, MOST_UNSURE_RATIO, Report, model_key
 from models.base import Base, TenantKey
 from models.conversations.session import Session

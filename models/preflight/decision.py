@@ -22,11 +22,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.conversation.calls import read_calls
-from context.conversation.ids import MAX_TOOL_NAME_CHARS
-from context.preflight.by_category import KNOWN_TOOLS
+from context.conversation.tool_calls import read_calls
+from context.preflight.config import KNOWN_TOOLS
 from context.preflight.replay import PastDecision, past_categories
 from context.preflight.types import Evidence, Preflight, Previous
+from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from context.types import Message, Role, Wire
 from models.base import Base, CreatedAt, TenantKey, run_after_create
 from models.conversations.log import TurnRow

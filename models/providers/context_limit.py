@@ -25,8 +25,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.providers.model_names import model_ids, plain_id
-from context.providers.sighted_limits import Vote, agreed_limit
+from context.providers.model_windows import model_ids, plain_id
+from context.providers.refused_sizes import Vote, agreed_limit
 from models.base import Base, TenantKey, Timestamp
 from models.database import Transaction
 from models.tenants.tenant import count_writing_keys

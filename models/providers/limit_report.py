@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Text, case, delete, literal, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
-from context.providers.model_names import model_ids
+from context.providers.model_windows import model_ids
 from models.database import Transaction
 from models.providers.context_limit import (
     HOLDS_FOR_ITS_SESSION,

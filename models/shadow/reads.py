@@ -22,7 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.shadow.parts import ShadowPart
+from context.shadow.verdict import ShadowPart
 from models.base import Base, CreatedAt, TenantKey, run_after_create
 from models.database import Transaction
 from models.encryption.keys import TextCipher

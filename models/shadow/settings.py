@@ -4,8 +4,7 @@ from functools import lru_cache
 
 from pydantic import Field
 
-from context.shadow.parts import ShadowPart
-from context.shadow.verdict import ShadowLimits
+from context.shadow.verdict import ShadowLimits, ShadowPart
 from models.settings import Settings
 
 

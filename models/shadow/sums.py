@@ -10,8 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from context.shadow.parts import TOGETHER, ShadowPart
-from context.shadow.verdict import PartCounts, PartReport, ShadowLimits, report_part
+from context.shadow.verdict import TOGETHER, PartCounts, PartReport, ShadowLimits, ShadowPart, report_part
 from models.catalogs.model_profile import price_per_input_token
 from models.database import Transaction
 

@@ -14,7 +14,7 @@ from afterturn.client import Client
 from afterturn.conversations.bundled import FILE
 from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
-from context.conversation.tool_pairs import pairs_intact
+from context.conversation.tool_calls import pairs_intact
 from context.types import Message, Wire
 from context.wire import describe
 from tests.data import ROOT, data_dir, session_file

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from context.artifacts.documents import document_artifact
+from context.artifacts.content import document_artifact
 from models.artifacts.artifact import new_artifact, store_artifacts
 from models.artifacts.attachment import NewAttachment, add_attachment
 

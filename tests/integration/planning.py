@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi.testclient import TestClient
 
-from context.providers.profile_types import ProfileOverride, Tier
+from context.providers.profiles import ProfileOverride, Tier
 from llm.gateway import Gateway
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from api.shadow.record import shadows
-from context.shadow.parts import ShadowPart
+from context.shadow.verdict import ShadowPart
 from models import database as session
 from models.conversations.session import find_session
 from models.conversations.summary import store_summary

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from context.providers.usual_window import NARROW_READS
+from context.providers.model_windows import NARROW_READS
 from llm.failures import Cause, LlmFailure
 from models import database as session
 from models.artifacts.settings import planning_settings

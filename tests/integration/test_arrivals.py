@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from context.providers.profile_types import ProfileOverride
+from context.providers.profiles import ProfileOverride
 from context.types import JsonObject
 from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from api.catalogs import budgets as budgets_api
-from context.providers.profile_types import ModelPrice, ProfileOverride, Tier
+from context.providers.profiles import ModelPrice, ProfileOverride, Tier
 from models import database as session
 from models.catalogs.model_profile import import_prices, set_override
 from models.tenants.tenant import ensure_tenant

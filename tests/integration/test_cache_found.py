@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from afterturn.__main__ import app
 from api.context.cache_found import caches, learned_rule, shares
-from context.providers.cache_rules import cache_rule
+from context.providers.prompt_cache import cache_rule
 from context.types import JsonObject
 from models import database as session
 from models.learning.cache_found import FoundSums, find_found

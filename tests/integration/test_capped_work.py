@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from context.providers.profile_types import ProfileOverride
+from context.providers.profiles import ProfileOverride
 from llm.gateway import Gateway
 from llm.requests import CompletionRequest, Purpose
 from llm.settings import LlmSettings

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from context.providers.profile_types import ProfileOverride
+from context.providers.profiles import ProfileOverride
 from llm.gateway import preload
 from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session

@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import Engine, select, text
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.providers.profile_types import ProfileOverride
+from context.providers.profiles import ProfileOverride
 from context.summary.prompt import SummaryInput
 from context.types import Role
 from llm.call import LEAST_LIMIT_BYTES, LEAST_LIMIT_CHARS, MOST_BYTES_PER_TOKEN, MOST_CHARS_PER_TOKEN

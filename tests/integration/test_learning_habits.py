@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from context.preflight.classify import classify
+from context.preflight.decide import classify
 from context.preflight.types import Category
 from context.priors.categories import factors_from_bytes
 from models import database as session

@@ -11,9 +11,9 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from api.preflight.decide import policies
-from context.conversation.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.types import Category
 from context.priors.categories import factors_to_bytes
+from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from models import database as session
 from models.preflight.settings import preflight_settings
 from models.tenants.tenant import ensure_tenant

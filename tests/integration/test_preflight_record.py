@@ -12,8 +12,7 @@ from sqlalchemy import Connection, text
 from typer.testing import CliRunner
 
 from afterturn.preflight import app as command
-from context.preflight.by_category import KNOWN_TOOLS
-from context.preflight.config import read_config
+from context.preflight.config import KNOWN_TOOLS, read_config
 from context.preflight.replay import ReplayVerdict, replay
 from models import database as session
 from models.preflight.decision import (

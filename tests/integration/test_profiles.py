@@ -6,8 +6,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, text
 
-from context.providers.profile_types import FALLBACK, ModelPrice, ProfileOverride, Tier
-from context.providers.profiles import find_profile
+from context.providers.profiles import FALLBACK, ModelPrice, ProfileOverride, Tier, find_profile
 from models.catalogs.model_profile import (
     Imported,
     find_prices,

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from api.context.request import NO_LIMITS, ContextRequest, read_request
 from api.shadow.record import Shadow, record_shadow
 from api.shadow.variants import VariantQuery, lay_window
-from context.shadow.parts import ShadowPart
+from context.shadow.verdict import ShadowPart
 from models import database as session
 from models.conversations.summary_settings import compression_settings
 from models.due_work.queue import WorkKind, WorkState, find_work

@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 from afterturn.__main__ import app
 from afterturn.client import Client
 from afterturn.planting import plant_and_probe
-from context.providers.profile_types import ProfileOverride
-from context.shadow.parts import ShadowPart
+from context.providers.profiles import ProfileOverride
 from context.shadow.planted import PLANTED
+from context.shadow.verdict import ShadowPart
 from models import database as session
 from models.catalogs.model_profile import set_override
 from models.conversations.summary import store_summary

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from api.context import current_summarizer as in_force
-from context.providers.profile_types import ProfileOverride
+from context.providers.profiles import ProfileOverride
 from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
 from models.catalogs.model_profile import set_override

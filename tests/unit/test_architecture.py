@@ -23,7 +23,7 @@ MOST_LINES_OF_A_MODULE = 400
 MOST_LINES_OF_A_FUNCTION = 60
 
 CELERY = {f"workers/{name}.py" for name in ("app", "bells", "dispatch", "tasks")}
-READS_TOKEN_RANKS = "context/tokens/ranks.py"
+READS_TOKEN_RANKS = "context/tokens/text.py"
 
 CLOCK_AND_CHANCE = {"now", "utcnow", "today", "uuid1", "uuid4", "uuid7", "uuid8", "urandom"}
 FILES_AND_SCREEN = {"open", "print", "input", "read_text", "read_bytes", "write_text", "write_bytes"}

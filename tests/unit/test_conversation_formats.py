@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from afterturn.conversations.events import Conversation, EventLine, Transcript, to_conversation
 from afterturn.conversations.formats import parse_transcripts, read_conversations
-from context.conversation.tool_pairs import pairs_intact
+from context.conversation.tool_calls import pairs_intact
 from context.errors import InvalidInputError
 from context.types import Message, Role, Wire
 from context.wire import describe

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from context.artifacts.subjects import subject_of
 from context.artifacts.types import ContentKind
-from context.conversation.calls import render_arguments
+from context.conversation.tool_calls import render_arguments
 from context.extract import PassageIndex, extract
 from context.summary.clean_reply import clean_reply
 from context.text.sanitize import clean_text, decode_inner

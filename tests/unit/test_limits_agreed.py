@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.providers.sighted_limits import AGREEING_USERS, AGREEMENT, Vote, agreed_limit
+from context.providers.refused_sizes import AGREEING_USERS, AGREEMENT, Vote, agreed_limit
 
 VOTES = st.lists(
     st.builds(

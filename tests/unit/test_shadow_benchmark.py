@@ -4,7 +4,7 @@ import json
 
 from api.context.recall import limits_of
 from benchmarks.shadow import memory_of, recall
-from context.preflight.by_category import FULL_MEMORY
+from context.preflight.config import FULL_MEMORY
 from context.preflight.types import MemoryParams
 from context.tokens.budget import choose_budget
 from context.tokens.text import count_text

@@ -11,7 +11,7 @@ import pytest
 
 from api.context.artifact_texts import CachedText, TextCache, brought_text
 from benchmarks.soak.words import table
-from context.artifacts.documents import document_artifact
+from context.artifacts.content import document_artifact
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 

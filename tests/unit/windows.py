@@ -29,7 +29,7 @@ from context.tokens import (
     total,
 )
 from context.tokens.budget import Budget, HistoryLimit, LimitSource
-from context.tokens.message_counts import recounted
+from context.tokens.message import recounted
 from context.types import JsonObject, Message, Wire
 from context.window.artifacts import ArtifactCandidates
 from context.window.assemble import ActiveSummary, Window, WindowRequest

@@ -22,11 +22,11 @@ from context.precompute.predict import (
     Prediction,
     ReadingCost,
     bears_on,
+    find_topics,
     open_points,
     predict_focuses,
 )
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
-from context.precompute.topics import find_topics
 from context.precompute.worth import Guess, SpeculationPurpose, worth_making
 from context.text.language import UNKNOWN
 from context.types import Role

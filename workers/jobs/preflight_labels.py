@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from context.preflight.relabel import LABELS_SCHEMA, MAX_OUTPUT_TOKENS, read_labels, relabel_messages
+from context.preflight.replay import LABELS_SCHEMA, MAX_OUTPUT_TOKENS, read_labels, relabel_messages
 from context.preflight.types import Category
 from context.recall.ranking import find_question
 from context.tokens import count_message

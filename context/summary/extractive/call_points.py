@@ -11,8 +11,8 @@ from context.summary.extractive.facts import read_facts, read_rows
 from context.summary.extractive.point import Point, plain_numbers
 from context.summary.proof import tells_act
 from context.summary.sections import Section
-from context.text.clip import one_line
-from context.text.identifiers import extract_identifiers, normal
+from context.text.cut import one_line
+from context.text.exact_values import extract_identifiers, normal
 from context.types import Role
 
 _CALL_CHARS = 140

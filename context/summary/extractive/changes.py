@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from context.summary.extractive.point import Point
-from context.text.figures import DATES
+from context.text.exact_values import DATES
 from context.text.terms import content_terms
 
 _CURRENCY = r"(?:USD|EUR|GBP|CHF|JPY|CNY|KRW|INR|RUB|UAH|PLN|TRY|SEK|dollars?|d[oó]lares?|euros?|pounds?|francs?|franken|€|£|元|円|원|руб\w*|грн|zł\w*|kr|tl|lira)"

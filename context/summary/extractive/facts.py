@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from context.summary.extractive.statements import read_statements
-from context.text.clip import one_line, plain_breaks
+from context.text.cut import one_line, plain_breaks
 
 _CUT = re.compile(r"…\s?\[\d{1,9} characters left out\]")
 _MOST_CHARS = 240
@@ -20,7 +20,7 @@ _ROW_BYTES = 16
 
 
 def read_facts(output: str) -> list[str]:
-    """Read JSON from a tool's output, whole or cut in the middle by `context.text.clip`.
+    """Read JSON from a tool's output, whole or cut in the middle by `context.text.cut`.
 
     Args:
         output: The output.

@@ -12,7 +12,7 @@ from context.summary.extractive.changes import with_changes
 from context.summary.extractive.point import Point, label_of, plain_numbers
 from context.summary.sections import Section
 from context.summary.user_rules import find_rules
-from context.text.identifiers import extract_identifiers
+from context.text.exact_values import extract_identifiers
 from context.text.marker_words import Cue, find_cues, is_question, is_strong_rule
 from context.types import Role
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from context.text.sentences import split_sentences
+from context.text.cut import split_sentences
 
 MOST_CHARS = 320
 """Maximum characters of a statement."""
@@ -60,7 +60,7 @@ def read_statements(text: str) -> list[str]:
     quoted text keeps the quotation mark.
 
     Args:
-        text: Words of a message, perhaps cut in the middle by `context.text.clip`.
+        text: Words of a message, perhaps cut in the middle by `context.text.cut`.
 
     Returns:
         Statements of about `MOST_CHARS` characters at most, on one line each, in order.

@@ -13,10 +13,9 @@ from context.summary.extractive.statements import shorten
 from context.summary.gate import GateSettings, covered_identifiers, protected_identifiers
 from context.summary.prompt import SummaryInput
 from context.summary.sections import PROTECTED, Section, read_sections, section_titles, write_sections
-from context.text.clip import one_line
-from context.text.identifiers import extract_identifiers, identifier_recall, normal
+from context.text.cut import one_line, split_sentences
+from context.text.exact_values import extract_identifiers, identifier_recall, normal
 from context.text.marker_words import is_question, is_strong_rule
-from context.text.sentences import split_sentences
 from context.tokens.text import count_text
 from context.types import Role
 

@@ -1,14 +1,32 @@
-"""The format of OpenAI chat completions, spoken by providers of every family."""
+"""The format of OpenAI chat completions, spoken by providers of every family, and its check."""
 
 from collections.abc import Sequence
 
 from context.types import JsonObject, Message, Wire
 from context.wire.format import Format, Keep, ToolFormat
 from context.wire.neutral import LossKind, has_words, member, says_something
-from context.wire.openai.check import check
-from context.wire.openai.facts import LIMITS, describe
-from context.wire.openai.read import PARTS, read, read_part
+from context.wire.openai.read import LIMITS, PARTS, describe, read, read_part, says_nothing
 from context.wire.openai.write import is_empty, write
+
+
+def check(items: Sequence[JsonObject]) -> list[str]:
+    """Check that every call is answered once, by the tool messages directly after the call."""
+    faults: list[str] = []
+    pending: list[str] = []
+    for i, body in enumerate(items):
+        facts = describe(body, f"messages[{i}]")
+        if facts.answer_ids:
+            if facts.answer_ids[0] in pending:
+                pending.remove(facts.answer_ids[0])
+            else:
+                faults.append(f"messages[{i}]: answers no open call of the assistant message before it")
+            continue
+        faults += [f"messages[{i}]: comes before the answer to {call_id!r}" for call_id in pending]
+        pending = list(facts.call_ids)
+        if body["role"] == "assistant" and says_nothing(body):
+            faults.append(f"messages[{i}]: has neither content nor calls")
+    return faults + [f"messages[{len(items)}]: the answer to {call_id!r} is missing" for call_id in pending]
+
 
 _LEGACY_PREFIX = "function_call:"
 

@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 
 from context.types import JsonObject, Message, Role
-from context.wire.media import address_of, file_name, note_for
-from context.wire.names import shape_name
+from context.wire.format import shape_name
 from context.wire.neutral import (
     ConvertedWindow,
     Loss,
@@ -16,13 +15,16 @@ from context.wire.neutral import (
     NeutralMediaKind,
     Text,
     ToolAnswer,
+    address_of,
     contents_of,
     dump,
     empty_loss,
+    file_name,
     losses_of,
+    note_for,
     told_contents,
 )
-from context.wire.openai.facts import LIMITS, says_nothing
+from context.wire.openai.read import LIMITS, says_nothing
 
 _BLANK_CHARS = 200
 """Raw length above which a message without null, an empty list or a blank text always has content."""

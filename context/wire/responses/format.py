@@ -1,4 +1,4 @@
-"""The format of OpenAI Responses: input items."""
+"""The format of OpenAI Responses: input items, and the check of an outgoing array."""
 
 import re
 from collections.abc import Sequence
@@ -7,10 +7,35 @@ from context.tokens.families import ModelFamily
 from context.types import JsonObject, Message, Role, Wire
 from context.wire.format import CompactionParts, Format, Keep, ToolFormat
 from context.wire.neutral import has_words
-from context.wire.responses.check import check
-from context.wire.responses.facts import LIMITS, REASONING, describe, is_compaction, loose_reasoning
-from context.wire.responses.read import ITEM_PARTS, read, read_item_part
+from context.wire.responses.read import (
+    ITEM_PARTS,
+    LIMITS,
+    REASONING,
+    describe,
+    is_compaction,
+    loose_reasoning,
+    read,
+    read_item_part,
+)
 from context.wire.responses.write import LOOSE_REASONING, write
+
+
+def check(items: Sequence[JsonObject]) -> list[str]:
+    """Check that outputs follow their calls, once each, and that reasoning has a following item."""
+    faults: list[str] = []
+    waiting: dict[str, int] = {}
+    loose = loose_reasoning(items)
+    for i, body in enumerate(items):
+        facts = describe(body, f"input[{i}]")
+        orphans = [a for a in facts.answer_ids if waiting.pop(a, None) is None]
+        faults += [f"input[{i}]: answers no open call: {answer_id!r}" for answer_id in orphans]
+        for call_id in facts.call_ids:
+            if call_id in waiting:
+                faults.append(f"input[{i}]: the call {call_id!r} is open already")
+            waiting[call_id] = i
+        if i in loose:
+            faults.append(f"input[{i}]: reasoning without the item that it led to")
+    return faults + [f"input[{at}]: the call {call_id!r} is not answered" for call_id, at in waiting.items()]
 
 
 def edit(body: JsonObject, keep_call: Keep, keep_answer: Keep) -> JsonObject | None:

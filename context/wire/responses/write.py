@@ -4,8 +4,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 
 from context.types import JsonObject, Role
-from context.wire.media import address_of, file_name, note_for
-from context.wire.names import shape_name
+from context.wire.format import shape_name
 from context.wire.neutral import (
     ConvertedWindow,
     Loss,
@@ -16,13 +15,16 @@ from context.wire.neutral import (
     NeutralMediaKind,
     Text,
     ToolAnswer,
+    address_of,
     contents_of,
     dump,
     empty_loss,
+    file_name,
     losses_of,
+    note_for,
     told_contents,
 )
-from context.wire.responses.facts import LIMITS, REASONING, loose_reasoning
+from context.wire.responses.read import LIMITS, REASONING, loose_reasoning
 
 LOOSE_REASONING = (LossKind.REASONING, "reasoning that led to nothing was left out")
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from context.artifacts.content import artifact_id_of
-from context.artifacts.documents import document_artifact
+from context.artifacts.content import artifact_id_of, document_artifact
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
 
 NOW = datetime(2024, 5, 1, tzinfo=UTC)

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.artifact_plans.by_rule import ArtifactQuery, plan_by_rule
-from context.artifact_plans.relevance import weigh_relevance
+from context.artifact_plans.by_rule import ArtifactQuery, plan_by_rule, weigh_relevance
 from context.artifacts.superseded import Superseded, SupersededReason
 from context.artifacts.types import Artifact, ArtifactPlan, ProcessingStrategy
 from tests.unit.artifact_plans.artifacts import document, result, sized

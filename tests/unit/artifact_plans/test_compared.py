@@ -1,6 +1,6 @@
 """How much of a question whole texts hold, and what that proves."""
 
-from context.artifact_plans.relevance import compare_texts
+from context.artifact_plans.by_rule import compare_texts
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from context.artifact_plans.planner_models import ModelConfig, ModelDefaults, is_expensive_primary
+from context.artifact_plans.needs_plan import ModelConfig, ModelDefaults, is_expensive_primary
 from context.errors import InvalidInputError
 
 DEFAULTS = ModelDefaults()

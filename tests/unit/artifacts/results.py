@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from context.artifacts.pointer import write_continuation
+from context.artifacts.positions import write_continuation
 from context.artifacts.split import split_results
 from context.types import JsonObject, Message, Wire
 from tests.unit.histories import make_message

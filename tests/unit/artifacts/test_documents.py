@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from context.artifacts.documents import all_artifacts, document_artifact
+from context.artifacts.content import all_artifacts, document_artifact
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
 from context.tokens import count_text
 

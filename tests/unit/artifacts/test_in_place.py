@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.artifacts.in_place import choose_in_place
+from context.artifacts.split import choose_in_place
 
 sizes = st.lists(st.integers(1, 5_000), max_size=20).map(lambda found: dict(enumerate(found, 1)))
 

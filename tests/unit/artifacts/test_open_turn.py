@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.artifacts.restore import READING_TOKENS, fit_restored
+from context.artifacts.split import READING_TOKENS, fit_restored
 from context.types import Message, Role
 
 

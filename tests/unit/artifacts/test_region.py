@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from context.artifacts.region import Reading, ReadingForm, UsedArtifact, frame, label, render_region
 from context.text.tags import ITEM_TAG, REGION_TAG, disarm
-from context.wire.artifact_reference import POINTER_TAG
+from context.wire.parts import POINTER_TAG
 from tests.unit.artifact_plans.artifacts import document, sized
 
 RESULT = sized("web_scraper", chars=48_000)

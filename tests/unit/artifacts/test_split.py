@@ -9,17 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.artifacts.content import PREVIEW_CHARS, artifact_id_of
-from context.artifacts.pointer import write_continuation
-from context.artifacts.positions import read_results
+from context.artifacts.positions import read_results, write_continuation
 from context.artifacts.split import Split, pointed_artifacts, restore_results, split_results
 from context.artifacts.types import ContentKind
-from context.conversation.calls import ToolCall, read_calls
+from context.conversation.tool_calls import ToolCall, read_calls
 from context.conversation.transcript import render_transcript
 from context.tokens import Count, count_text, measure_message
 from context.types import Message, Role, Wire
 from context.wire import check_pairs, describe
-from context.wire.artifact_reference import POINTER_TAG, pointer_words, read_pointer
-from context.wire.parts import PartKind, read_parts
+from context.wire.parts import POINTER_TAG, PartKind, pointer_words, read_parts, read_pointer
 from tests.unit.artifacts.results import (
     ID,
     IMAGE,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from context.artifacts.subjects import Subject, normal_path, normal_url, parse_subject, subject_of
 from context.artifacts.superseded import Access, SupersededReason, find_superseded
-from context.conversation.calls import read_calls
+from context.conversation.tool_calls import read_calls
 from tests.unit.histories import real_conversations
 
 

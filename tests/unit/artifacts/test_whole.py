@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.artifacts.restore import put_back_newest
+from context.artifacts.split import put_back_newest
 from context.types import Message, Role
 
 SIZES = st.lists(st.tuples(st.integers(1, 50), st.one_of(st.none(), st.integers(0, 500))), max_size=12)

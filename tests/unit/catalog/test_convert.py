@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from context.catalog.containers import called_names, containers, pinned_tools
 from context.catalog.convert import convert_tools
-from context.catalog.tools import tool_name
+from context.catalog.tools import called_names, containers, pinned_tools, tool_name
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Wire
 from context.wire.neutral import LossKind

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from context.catalog.definitions import tool_definition
+from context.catalog.convert import tool_definition
 from context.catalog.read import read_catalog
 from context.types import Wire
 from tests.data import data_dir, read_jsonl

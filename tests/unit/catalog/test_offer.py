@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.catalog.definitions import MAX_NAME_CHARS, define_tools
+from context.catalog.convert import MAX_NAME_CHARS, define_tools
 from context.catalog.tools import tool_name
 from context.catalog.types import Entry, EntryKind
 from context.types import Wire

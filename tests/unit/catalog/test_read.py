@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from benchmarks.whole_catalog import project_catalog
 from context.catalog.compact import short_description
-from context.catalog.project import canonical_json
 from context.catalog.read import CatalogLimits, read_catalog
-from context.catalog.types import Entry, EntryKind
+from context.catalog.types import Entry, EntryKind, canonical_json
 from context.errors import InvalidInputError
 from tests.data import data_dir, read_jsonl
 from tests.unit.catalog.catalogs import documents

@@ -1,8 +1,7 @@
 """Without an intent a catalog shows something of everything: each family of packs, and pipelines."""
 
-from context.catalog.fit import fit_catalog
+from context.catalog.fit import fit_catalog, spread_ids
 from context.catalog.read import read_catalog
-from context.catalog.spread import spread_ids
 from context.catalog.types import Catalog, CatalogBudget, Entry, EntryKind
 
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context.catalog.compact import field_names
 from context.catalog.fit import CatalogOverBudgetError
-from context.catalog.project import canonical_json
-from context.catalog.schemas import field_names
 from context.catalog.tools import ToolLadder, fit_tools, tool_name
-from context.catalog.types import CatalogBudget, Size
+from context.catalog.types import CatalogBudget, Size, canonical_json
 from context.tokens import count_tools
 from tests.unit.catalog.catalogs import packs
 

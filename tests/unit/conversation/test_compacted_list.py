@@ -6,8 +6,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.conversation.compacted_list import read_compacted
-from context.conversation.compare import message_key
+from context.conversation.compare import message_key, read_compacted
 from context.types import Message, Role, Wire
 
 WORDS = st.lists(st.integers(1, 12), min_size=2, max_size=12).map(

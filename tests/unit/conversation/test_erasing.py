@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.conversation.erasing import Removal, check_replacement, plan_removal, trim
-from context.conversation.tool_pairs import find_pair_faults, pairs_intact
+from context.conversation.tool_calls import find_pair_faults, pairs_intact
 from context.errors import InvalidInputError
 from context.types import Message, Role, Wire
 from tests.unit.histories import answers, calls, histories, make_message, number, says, whole_histories

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from context.conversation.tool_pairs import (
+from context.conversation.tool_calls import (
     PairFault,
     PairFaultKind,
     PairRepair,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.conversation.calls import looks_failed
+from context.conversation.tool_calls import looks_failed
 from context.conversation.transcript import (
     SUMMARY_TAG,
     LineKind,

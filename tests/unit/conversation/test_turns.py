@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.conversation.tool_pairs import find_pair_faults
+from context.conversation.tool_calls import find_pair_faults
 from context.conversation.turns import (
     count_eligible,
     find_safe_boundary,

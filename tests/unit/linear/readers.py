@@ -9,21 +9,21 @@ from datetime import UTC, datetime
 from types import ModuleType
 
 import context
-from context.artifacts.documents import document_artifact
+from context.artifacts.content import document_artifact
 from context.artifacts.split import split_results
 from context.artifacts.subjects import subject_of
 from context.artifacts.types import ContentKind
 from context.catalog.read import read_catalog
-from context.conversation.calls import render_arguments
+from context.conversation.tool_calls import render_arguments
 from context.conversation.transcript import LineKind, RenderedLine, render_transcript
 from context.decode.decode import decode_json
 from context.extract import PassageIndex
 from context.extract.index import cut_text
 from context.extract.spans import paragraphs, prose, sizes_for, split_long, trim
-from context.focus.stems import stem
+from context.focus.reading import stem
+from context.precompute.predict import find_topics
 from context.precompute.prompt import ArtifactDraft, judge_artifact_summary
-from context.precompute.topics import find_topics
-from context.preflight.skills import cut_skills
+from context.preflight.choose_tools import cut_skills
 from context.providers.errors import classify
 from context.providers.profiles import find_override, find_profile
 from context.ranking.index import build_index
@@ -35,8 +35,8 @@ from context.summary.clean_reply import clean_reply
 from context.summary.evidence import check_claims
 from context.summary.gate import Covered, Draft, judge_summary, protected_identifiers
 from context.summary.voice import plays_conversation
-from context.text.clip import ceil_border, clip, floor_border, one_line
-from context.text.identifiers import identifier_recall, kept_identifiers, rank_identifiers
+from context.text.cut import ceil_border, clip, floor_border, one_line
+from context.text.exact_values import identifier_recall, kept_identifiers, rank_identifiers
 from context.text.language import main_language, spoken_shares
 from context.text.tags import attribute
 from context.tokens.message import count_message

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.providers.profile_types import ModelPrice
+from context.providers.profiles import ModelPrice
 from llm.pricing import price_list, read_price_map
 
 GPT = {

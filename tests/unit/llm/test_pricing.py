@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.providers.profile_types import ModelPrice, ProfileOverride
+from context.providers.profiles import ModelPrice, ProfileOverride
 from llm.pricing import FREE, MOST_USD, Price, cost_usd, declared_rates, known_rates, price_of
 from llm.requests import Usage
 from llm.settings import EXTRACTIVE, Rates

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 from context.focus import focus_key
-from context.precompute.topics import find_topics
+from context.precompute.predict import find_topics
 
 LINE = "The pallet stands in the hall and waits for its papers, as pallets do on any day."
 

@@ -18,7 +18,7 @@ from context.precompute.worth import (
     pays_at_once,
     worth_making,
 )
-from context.providers.cache_rules import CacheRule, cache_rule
+from context.providers.prompt_cache import CacheRule, cache_rule
 
 LIMITS = WorthLimits()
 READING = Guess(uses=1.3, saving=900, tokens=10_000, price_share=0.06)

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.preflight.by_category import FULL_MEMORY, MEMORY, TOOLS
-from context.preflight.classify import classify
-from context.preflight.config import CategoryConfig, PreflightRules
+from context.preflight.config import FULL_MEMORY, MEMORY, TOOLS, CategoryConfig, PreflightRules
+from context.preflight.decide import classify
 from context.preflight.types import (
     Category,
     LearnedWeights,

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.errors import InvalidInputError
-from context.preflight.by_category import FULL_MEMORY
-from context.preflight.classify import classify
-from context.preflight.config import CategoryConfig, PreflightRules, read_config, write_config
+from context.preflight.config import FULL_MEMORY, CategoryConfig, PreflightRules, read_config, write_config
+from context.preflight.decide import classify
 from context.preflight.types import Category, Preflight, ThinkingLevel
 
 TOOLS = ("message", "exec", "read", "write", "web_search", "web_fetch", "memory_get", "deploy_app")

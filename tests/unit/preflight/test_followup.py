@@ -2,8 +2,8 @@
 
 import pytest
 
-from context.preflight.classify import classify
 from context.preflight.config import CategoryConfig, PreflightRules
+from context.preflight.decide import classify
 from context.preflight.types import Category, Previous
 from tests.unit.preflight.sayings import GO_ON
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from context.preflight.classify import classify
+from context.preflight.decide import classify
 from context.preflight.types import Category
 from tests.unit.preflight.sayings import SAYINGS
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from context.preflight.classify import classify
 from context.preflight.config import CategoryConfig, PreflightRules
+from context.preflight.decide import classify
 from context.preflight.types import Category, LearnedWeights, MemoryParams
 
 TOOLS = ("exec", "read", "web_search", "web_fetch", "memory_search", "memory_get", "message", "write")

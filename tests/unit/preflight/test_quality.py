@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks import preflight as benchmark
-from context.preflight.classify import classify
 from context.preflight.config import PreflightRules
+from context.preflight.decide import classify
 from tests.data import data_dir
 from tests.unit.linear.growth import grows_in_proportion
 from tests.unit.linear.texts import Shape

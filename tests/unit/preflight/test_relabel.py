@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.preflight.relabel import MAX_CHARS, read_labels, relabel_messages
+from context.preflight.replay import MAX_CHARS, read_labels, relabel_messages
 from context.preflight.types import Category
 
 

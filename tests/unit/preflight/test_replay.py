@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.preflight.classify import classify
 from context.preflight.config import CategoryConfig, PreflightRules
+from context.preflight.decide import classify
 from context.preflight.replay import PastDecision, ReplayVerdict, past_categories, replay
 from context.preflight.types import Category, Previous
 

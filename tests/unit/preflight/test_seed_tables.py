@@ -2,9 +2,8 @@
 
 import pytest
 
-from context.preflight.classify import classify
 from context.preflight.config import PreflightRules
-from context.preflight.decide import decide
+from context.preflight.decide import classify, decide
 from context.preflight.types import Category, Evidence, MemoryParams
 
 ALL = (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.preflight.by_category import KNOWN_TOOLS
-from context.preflight.skills import cut_skills
+from context.preflight.choose_tools import cut_skills
+from context.preflight.config import KNOWN_TOOLS
 
 PROMPT = """You are a helper.
 ## Skill: web_search

@@ -2,8 +2,8 @@
 
 import pytest
 
-from context.preflight.classify import classify
-from context.preflight.wrappers import without_wrappers
+from context.preflight.decide import classify
+from context.preflight.followup import without_wrappers
 
 ASKED = "fix the bug in this function and run the tests"
 REMINDER = (

@@ -2,8 +2,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from context.preflight.classify import classify
 from context.preflight.config import PreflightRules
+from context.preflight.decide import classify
 from context.preflight.replay import PastDecision
 from context.preflight.types import Category
 from context.priors.categories import (

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.conversation.ids import MAX_TOOL_NAME_CHARS
 from context.priors.state import KEPT_DAYS, State, learn, merge, prune, see_catalog
 from context.priors.types import JoinedPlan
+from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from tests.unit.priors.plans import DAY, any_plan, counted, history, numbers_of, plan, went
 
 

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from afterturn.profiles import read_override
-from context.providers.profile_types import ProfileOverride, Tier
+from context.providers.profiles import ProfileOverride, Tier
 
 
 def test_values_are_read_by_their_names() -> None:

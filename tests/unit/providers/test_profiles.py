@@ -6,9 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.providers.model_names import model_ids
-from context.providers.profile_types import FALLBACK, ModelPrice, ModelProfile, ProfileOverride, Tier
-from context.providers.profiles import catalog_budget, find_profile, price_ids, resolve_profile
+from context.providers.model_windows import model_ids
+from context.providers.profiles import (
+    FALLBACK,
+    ModelPrice,
+    ModelProfile,
+    ProfileOverride,
+    Tier,
+    catalog_budget,
+    find_profile,
+    price_ids,
+    resolve_profile,
+)
 from context.tokens import guarantee
 
 PREFIXES = (

@@ -5,13 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.certificate import Block
-from context.providers.cache_rules import CACHE_RULES, cache_rule, keeps_list_of_tools
 from context.providers.prompt_cache import (
+    CACHE_RULES,
     CACHE_TTL_S,
     Sent,
+    cache_rule,
     cache_ttl_s,
     estimate_cache,
     is_other_model,
+    keeps_list_of_tools,
     split_request,
 )
 from context.tokens import ModelFamily, family_of

@@ -5,7 +5,7 @@ from functools import reduce
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.providers.usual_window import NARROW_READS, UsualWindow
+from context.providers.model_windows import NARROW_READS, UsualWindow
 
 windows = st.lists(st.sampled_from((2, 4_000, 8_000, 32_000, 128_000)), min_size=1, max_size=12)
 

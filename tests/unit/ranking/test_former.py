@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.catalog.types import Catalog
-from context.ranking.former import build_former, find_former
+from context.ranking.rank import build_former, find_former
 from tests.unit.ranking.shelves import pack
 
 SORT = pack("file.sort", "Sort the lines of a file by their content.")

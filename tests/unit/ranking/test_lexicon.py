@@ -2,11 +2,10 @@
 
 import pytest
 
-from context.ranking.lexicon import fit_lexicon, load_lexicon
+from context.ranking.intent import asking_terms, tool_terms
+from context.ranking.lexicon import TRANSLATIONS, fit_lexicon, load_lexicon
 from context.ranking.rank import rank
 from context.ranking.synonyms import FILE_KINDS, SYNONYMS, TOPICS
-from context.ranking.translations import TRANSLATIONS
-from context.ranking.words import asking_terms, tool_terms
 from context.text.terms import index_terms
 from tests.unit.ranking.shelves import OFFICE, index_of, matched, order_of, pack
 

@@ -3,8 +3,7 @@
 import pytest
 
 from context.ranking.index import index_tools
-from context.ranking.near import LEAST, count_near
-from context.ranking.rank import rank
+from context.ranking.rank import LEAST, count_near, rank
 
 PLAYERS = [{"name": f"play_{each}", "description": f"Plays a {each}."} for each in ("song", "video", "game")]
 THINGS = [{"name": f"thing_{number}", "description": "Looks after the depot."} for number in range(97)]

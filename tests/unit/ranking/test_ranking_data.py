@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.ranking import bm25_ranker, measure_former, measure_gaps, our_ranker, recall
 from benchmarks.ranking_data import read_shelf, single_cases, turn_cases
-from context.ranking.gap import LEAST_FIT
+from context.ranking.rank import LEAST_FIT
 from tests.data import data_dir
 
 pytestmark = pytest.mark.data

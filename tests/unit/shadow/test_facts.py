@@ -17,7 +17,7 @@ from context.shadow.facts import (
     pack,
 )
 from context.shadow.planted import PLANTED, planted_turns
-from context.text.identifiers import normal
+from context.text.exact_values import normal
 from context.types import Message, Role
 
 SALT = b"0123456789abcdef"

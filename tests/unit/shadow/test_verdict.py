@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.shadow.parts import EVERY_PART, TOGETHER, ShadowPart, applied_beside, read_parts, trials
-from context.shadow.verdict import PartCounts, ShadowLimits, report_part, wilson
+from context.shadow.verdict import (
+    EVERY_PART,
+    TOGETHER,
+    PartCounts,
+    ShadowLimits,
+    ShadowPart,
+    applied_beside,
+    read_parts,
+    report_part,
+    trials,
+    wilson,
+)
 
 GOOD = PartCounts(
     "summaries", reads=400, judged=400, sessions=40, served_tokens=1_000, would_tokens=500, needed=400, lost=4

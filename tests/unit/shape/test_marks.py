@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.providers.cache_rules import cache_rule
+from context.providers.prompt_cache import cache_rule
 from context.shape.rule_names import MARKS_OF_TOOLS, few_tool_marks
 from context.types import JsonObject, Wire
 from context.window.cache_marks import Prefix, place_marks

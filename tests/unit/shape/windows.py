@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from context.tokens.budget import Budget
-from context.tokens.message_counts import recounted
+from context.tokens.message import recounted
 from context.types import JsonObject, Message, Role, Wire
 from context.window.assemble import Window, WindowRequest, build_messages
 from context.wire import describe

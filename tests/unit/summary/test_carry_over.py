@@ -13,7 +13,7 @@ from context.summary.extractive.summarize import summarize
 from context.summary.gate import Covered, Draft, judge_summary
 from context.summary.prompt import SummaryInput
 from context.summary.sections import PROTECTED, Section, read_sections, write_sections
-from context.text.identifiers import normal
+from context.text.exact_values import normal
 from context.tokens.text import count_text
 from context.types import Role
 from tests.data import data_dir

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.summary.clean_reply import ReplyFault, clean_reply
-from context.text.thinking import strip_thinking
+from context.text.tags import strip_thinking
 from tests.data import data_dir, read_jsonl
 from tests.unit.linear.growth import grows_in_proportion
 from tests.unit.linear.texts import Shape

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.conversation.tool_pairs import pairs_intact
+from context.conversation.tool_calls import pairs_intact
 from context.conversation.turns import parse_turn_boundaries
 from context.summary.trigger import Load, SummaryCut, Thresholds, Trigger, find_trigger, plan_cut
 from context.tokens.budget import Budget, HistoryLimit, LimitSource

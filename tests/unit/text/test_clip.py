@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.text.clip import clip, drop_blank_lines, drop_encoded, one_line
+from context.text.cut import clip, drop_blank_lines, drop_encoded, one_line
 
 
 @given(st.text(max_size=600), st.integers(1, 300))

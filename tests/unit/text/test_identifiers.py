@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.text.identifiers import (
+from context.text.exact_values import (
     extract_identifiers,
     identifier_recall,
     kept_identifiers,

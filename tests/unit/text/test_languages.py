@@ -5,7 +5,7 @@ from dataclasses import MISSING, fields
 import pytest
 
 from context.languages import LANGUAGES, Language
-from context.preflight.lexicon.languages import find_signs
+from context.preflight.lexicon import find_signs
 from context.summary.sections import Section, section_titles
 from context.text.language import detect_language, language_name
 from context.text.marker_words import markers_of

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context.text.cut import first_sentence, split_sentences
 from context.text.marker_words import Cue, find_cues, is_question, is_strong_rule
-from context.text.sentences import first_sentence, split_sentences
 
 
 @pytest.mark.parametrize(

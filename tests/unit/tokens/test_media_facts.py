@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.tokens.media_facts import Media, MediaKind, image_size, is_embedded_file, media_from_reference
-from context.tokens.media_tokens import media_tokens
+from context.tokens.media import (
+    Media,
+    MediaKind,
+    image_size,
+    is_embedded_file,
+    media_from_reference,
+    media_tokens,
+)
 
 Write = Callable[[int, int], bytes]
 _SIDES = st.integers(1, 16_000)

@@ -101,7 +101,7 @@ def test_ranks_that_cannot_be_read_are_reported_as_none(monkeypatch: pytest.Monk
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr("context.tokens.ranks._package_folder", missing)
+    monkeypatch.setattr("context.tokens.text._package_folder", missing)
     load_encoding.cache_clear()
     try:
         assert load_encoding() is None

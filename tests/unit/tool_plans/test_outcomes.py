@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from api.turns.intake import read_messages
 from context.catalog.read import read_catalog
-from context.conversation.ids import MAX_TOOL_NAME_CHARS
 from context.errors import InvalidInputError
+from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from context.tool_plans.outcomes import Outcome, StepOutcome, match_outcomes, merge_outcomes, read_tool_ends
 from context.tool_plans.projection import PastPlan, project_plans
 from context.tool_plans.reported import MAX_REPORTED_STEPS, ReportedPlan, read_reported_plan

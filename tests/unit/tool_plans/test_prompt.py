@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from context.catalog.compact import Ladder
 from context.catalog.fit import Fitted, fit_catalog
-from context.providers.profile_types import FALLBACK, ModelProfile, Tier
+from context.providers.profiles import FALLBACK, ModelProfile, Tier
 from context.ranking.index import build_index
 from context.ranking.rank import rank
 from context.tokens import count_text, guarantee

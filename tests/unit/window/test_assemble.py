@@ -10,7 +10,7 @@ from context.certificate import Certificate, Exclusion
 from context.errors import FixedPartOverBudgetError, InvalidInputError
 from context.tokens import guarantee, measure_tools
 from context.tokens.budget import Budget
-from context.tokens.message_counts import recounted
+from context.tokens.message import recounted
 from context.types import JsonObject, Message, Role, Wire
 from context.window.assemble import (
     ActiveSummary,

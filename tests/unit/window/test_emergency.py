@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.conversation.tool_pairs import find_pair_faults
+from context.conversation.tool_calls import find_pair_faults
 from context.summary.trigger import Load, Thresholds, Trigger, find_trigger, plan_cut
 from context.tokens import count_text
 from context.tokens.budget import Budget

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.text.clip import ceil_border, floor_border, is_border
+from context.text.cut import ceil_border, floor_border, is_border
 from context.types import Message, Wire
 from context.window.trim import FLOOR_CHARS, shorten, trim_open_turn, trim_turn
 from tests.unit.histories import answers, calls, make_message, number, says

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from context.tokens.message_counts import recounted
+from context.tokens.message import recounted
 from context.types import Message, Wire
-from context.wire.speakers import with_speakers
+from context.wire.edit import with_speakers
 from tests.unit.histories import answers, make_message, number, says
 
 

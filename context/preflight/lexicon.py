@@ -5,8 +5,16 @@ from dataclasses import dataclass, field
 from unicodedata import category
 
 from context.languages import LANGUAGES, STOP_WORDS, by_language
-from context.preflight.lexicon.finder import UNSPACED, WORD, Found, Lexicon, fold
-from context.preflight.shape import BRIEF_CHARS, PERSONAL_CHARS, find_shape
+from context.preflight.signs import (
+    BRIEF_CHARS,
+    PERSONAL_CHARS,
+    UNSPACED,
+    WORD,
+    Found,
+    Lexicon,
+    find_shape,
+    fold,
+)
 
 READ_CHARS = 1_600
 """Characters read of a message; of a longer message the first three quarters, and a last quarter."""

@@ -1,1 +1,0 @@
-"""Words as signs of a request's subject, a module for each language or two."""
