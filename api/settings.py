@@ -93,6 +93,12 @@ class ApiSettings(Settings):
         65_536, ge=4_096, description="Largest request head (address and headers), in bytes."
     )
     head_timeout_s: float = Field(30, gt=0, description="Seconds for a request head to arrive.")
+    idle_connection_s: int = Field(
+        75,
+        ge=1,
+        description="Seconds that a connection stays open between two calls. It must be longer than clients and "
+        "load balancers keep one: a call sent while the connection closes has no answer.",
+    )
     rate_per_s: float = Field(
         1_000, ge=0, le=1e6, description="Calls per second and key in the long run; 0 disables the limit."
     )

@@ -1,4 +1,4 @@
-"""Limits on request heads: size and time are bounded before authentication."""
+"""Limits of a connection: the size and time of request heads, before authentication, and the time without a call."""
 
 import asyncio
 from typing import Any
@@ -17,13 +17,14 @@ _PER_HEADER = 4
 
 
 class BoundedHeads(HttpToolsProtocol):
-    """Uvicorn's HTTP protocol with limits on the size and time of request heads."""
+    """Uvicorn's HTTP protocol with limits on request heads and on the time between calls."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         """Take uvicorn's arguments for a connection."""
         super().__init__(*args, **named)
         settings = api_settings()
         self._most_bytes, self._most_s = settings.max_head_bytes, settings.head_timeout_s
+        self.timeout_keep_alive = settings.idle_connection_s
         self._waiting: asyncio.TimerHandle | None = None
         self._read = 0
         self._is_too_large = False

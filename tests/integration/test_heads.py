@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
-from api.settings import api_settings
+from api.settings import ApiSettings, api_settings
 from tests.integration.agents import listening
 
 MOST = 8_192
@@ -28,6 +28,7 @@ def ask(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:  
     """Send parts of a request and read the answer; heads are small here, and quick."""
     monkeypatch.setenv("AFTERTURN_MAX_HEAD_BYTES", str(MOST))
     monkeypatch.setenv("AFTERTURN_HEAD_TIMEOUT_S", "1")
+    monkeypatch.setenv("AFTERTURN_IDLE_CONNECTION_S", "1")
     api_settings.cache_clear()
     with listening() as url:
         where = urlsplit(url)
@@ -105,3 +106,13 @@ def test_a_head_that_does_not_come_is_not_waited_for(ask: Ask, begin: bytes) -> 
 def test_a_second_head_of_a_connection_is_bounded_too(ask: Ask) -> None:
     first = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
     assert ask([first, head(MOST + 1)], answers=2)[1]["type"] == "head-too-large"
+
+
+def test_a_connection_between_two_calls_is_closed_after_its_time(ask: Ask) -> None:
+    first = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    assert ask([first, b""], answers=2) == CLOSED
+
+
+def test_a_connection_lives_longer_than_a_client_keeps_it() -> None:
+    """HTTP pools of clients keep 5 to 15 s, load balancers 60 s: the side that asks has to close first."""
+    assert ApiSettings().idle_connection_s > 60
