@@ -96,8 +96,8 @@ class ApiSettings(Settings):
     idle_connection_s: int = Field(
         75,
         ge=1,
-        description="Seconds that a connection stays open between two calls. It must be longer than clients and "
-        "load balancers keep one: a call sent while the connection closes has no answer.",
+        description="Seconds that a connection stays open between two calls. It must be longer than clients "
+        "and load balancers keep one: a call sent while the connection closes has no answer.",
     )
     rate_per_s: float = Field(
         1_000, ge=0, le=1e6, description="Calls per second and key in the long run; 0 disables the limit."

@@ -8,7 +8,6 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.context.cache_found import caches
-from context.certificate import Certificate
 from context.providers.prompt_cache import (
     CacheUse,
     cache_rule,
@@ -20,6 +19,7 @@ from context.providers.prompt_cache import (
 from context.tokens import guarantee
 from context.tokens.budget import Budget
 from context.window.activation import Activation, Moment, calls_for_work, choose_activation, is_cold
+from context.window.types import Window
 from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import activate_prepared
@@ -158,20 +158,18 @@ class CacheForecast:
     expected_tokens: int
 
 
-def forecast_cache(
-    standing: SessionSnapshot | None, asked: RequestSize, certificate: Certificate
-) -> CacheForecast:
+def forecast_cache(standing: SessionSnapshot | None, asked: RequestSize, window: Window) -> CacheForecast:
     """Estimate the provider's cached part of the window from the unchanged parts."""
     session = standing.session if standing else SessionState("")
     cold = is_cold(Moment(asked.model, _idle_s(standing)), compression_settings().activation_settings)
     is_warm = asked.goes_on or not (cold or asked.starts_otherwise(session))
     use = estimate_cache(
-        split_request(certificate.blocks),
+        split_request(window.certificate.blocks),
         warm=is_warm,
         notes_changed=standing is not None and _is_new(standing),
-        start_moved=certificate.tail is not None and certificate.tail[0] > session.tail_from + 1,
+        start_moved=(window.first_seq or 0) > session.tail_from + 1,
     )
-    whole = certificate.input_tokens
+    whole = window.certificate.input_tokens
     found = max(whole - guarantee(asked.fresh_tokens, asked.model), 0) if asked.goes_on else 0
     expected = max(found if is_warm else 0, use.stable_prefix_tokens)
     return CacheForecast(use, cache_rule(asked.model).found(expected))

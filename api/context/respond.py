@@ -62,7 +62,7 @@ class ResponseInputs:
     @property
     def forecast(self) -> CacheForecast:
         """Forecast of the provider's cached part of the window."""
-        return forecast_cache(self.standing, self.asked, self.filled.window.certificate)
+        return forecast_cache(self.standing, self.asked, self.filled.window)
 
 
 def respond(answering: ResponseInputs) -> Response:
@@ -127,8 +127,8 @@ def expectation_of(answering: ResponseInputs) -> Expectation | None:
 
 def _hidden(session: SessionState, answering: ResponseInputs) -> Range[int] | None:
     """Name the raw messages that the next window hides too; None where nothing is new."""
-    asked, tail = answering.asked, answering.filled.window.certificate.tail
-    first, raw_from = tail[0] if tail else session.last_seq + 1, session.tail_from + 1
+    asked, shown = answering.asked, answering.filled.window.first_seq
+    first, raw_from = shown or session.last_seq + 1, session.tail_from + 1
     is_smaller = asked.budget.is_narrowed or asked.budget.context_window < asked.lasting.context_window
     if is_smaller or first == max(session.shown_from, raw_from):
         return None

@@ -1,4 +1,4 @@
-"""Limits of a connection: the size and time of request heads, before authentication, and the time without a call."""
+"""Limits of a connection: on request heads, before authentication, and on the time between calls."""
 
 import asyncio
 from typing import Any

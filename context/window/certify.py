@@ -21,12 +21,18 @@ from context.wire import Loss
 
 @dataclass(frozen=True)
 class Taken:
-    """Messages in the window, with their cost in the model's tokens, and the content and steps cut out."""
+    """Messages in the window, with their cost in the model's tokens, and the content and steps cut out.
+
+    Attributes:
+        opening: The first messages of a turn that is shown by its end, before the steps left out; the run of
+            raw messages begins behind them.
+    """
 
     messages: Sequence[Message]
     cost: int = 0
     trims: Sequence[Trim] = ()
     left_out: Sequence[Exclusion] = ()
+    opening: Sequence[Message] = ()
 
     @property
     def is_shortened(self) -> bool:
@@ -139,12 +145,16 @@ class _Account:
     def _compaction_seq(self) -> int:
         return max(message.seq for message in self.request.compacted)
 
+    @property
+    def _openings(self) -> set[int]:
+        """The places of the messages before the left-out steps of a turn that is shown by its end."""
+        return {message.seq for part in self.contents.taken for message in part.opening}
+
     def _tail_seqs(self) -> list[int]:
-        """The places of the stored messages in the window, ascending."""
+        """The places of the stored messages in the window's run, ascending."""
         parts = (*self.contents.taken, self.contents.open_turn)
-        return sorted(
-            {message.seq for part in parts for message in part.messages if message.seq != NOT_STORED}
-        )
+        stored = {message.seq for part in parts for message in part.messages if message.seq != NOT_STORED}
+        return sorted(stored - self._openings)
 
     def _blocks(self) -> tuple[Block, ...]:
         notes, seqs = self.request.notes, self._tail_seqs()
@@ -163,7 +173,8 @@ class _Account:
             cost = self.contents.notes_cost - self.compaction_cost
             blocks.append(Block("summary", cost, origin, trust))
         if seqs:
-            blocks.append(Block("history", history, f"messages {seqs[0]}-{seqs[-1]}", "conversation"))
+            places = [*map(str, sorted(self._openings)), f"{seqs[0]}-{seqs[-1]}"]
+            blocks.append(Block("history", history, f"messages {', '.join(places)}", "conversation"))
         if self.contents.shelved.text:
             names = ", ".join(one.artifact.artifact_id for one in self.contents.shelved.execution.used)
             blocks.append(Block("artifact", self.contents.shelved.cost, names, "untrusted"))

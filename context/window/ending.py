@@ -101,9 +101,10 @@ def last_steps(turn: Sequence[Message], room: int, cost: Cost) -> Taken:
         left -= cost([turn[place] for place in step])
     kept = [place for place in range(len(turn)) if place not in gone]
     ending = _priced(turn, kept, [turn[place] for place in kept], (), cost)
-    return (
-        Taken(ending.messages, cost(ending.messages), left_out=ending.left_out) if gone else Taken(turn, left)
-    )
+    if not gone:
+        return Taken(turn, left)
+    opening = [turn[place] for place in kept if place < max(gone)]
+    return Taken(ending.messages, cost(ending.messages), left_out=ending.left_out, opening=opening)
 
 
 def shorten_turn(messages: Sequence[Message], room: int, cost: Cost) -> Taken | None:

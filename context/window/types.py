@@ -169,6 +169,11 @@ class Window:
     user_recalled: Recalled | None = None
     is_bare: bool = False
 
+    @property
+    def first_seq(self) -> int | None:
+        """The first stored message that is sent raw, the opening of a turn shown by its end included."""
+        return min((message.seq for message in self.messages if message.seq > 0), default=None)
+
 
 def new_message(
     body: JsonObject,
