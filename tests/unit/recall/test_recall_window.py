@@ -201,7 +201,7 @@ def test_no_window_is_over_its_budget_and_recall_never_over_its_stated_maximum(
     window = build_messages(asked)
     check_window(asked, window, tools)
     assert window.recalled.cost <= window.recalled.cap
-    if without.certificate.tail:
+    if without.certificate.tail and not window.is_bare:  # a turn that outgrew its beginning goes on without
         assert window.certificate.tail is not None
         assert window.certificate.tail[1] == without.certificate.tail[1]
 
