@@ -3,16 +3,17 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, combinations
+from itertools import combinations
 from typing import Any
 
 from sqlalchemy import text
 
 from context.recall.passages import Passage
-from context.recall.ranking import Hit, RecallStats, find_ranges, weigh_terms
+from context.recall.ranking import MAX_TERMS, Hit, RecallStats, find_ranges, weigh_terms
 from context.text.terms import query_terms
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.json_rows import read_rows
 from models.recall.index import RecallKey, find_secret, passage_row
 
 MAX_HITS = 300
@@ -25,15 +26,6 @@ _RECENT_HITS = 200
 _STRETCH_PASSAGES = 1000
 _SPEAKER = 5
 
-_COUNTS = text("""
-    select progress.passages, progress.tokens, progress.through_seq, term.key, term.passages
-    from recall_progress progress
-    left join recall_term term
-        on term.tenant_id = progress.tenant_id and term.session_id = progress.session_id
-        and term.start_seq = progress.start_seq and term.key = any(cast(:keys as bigint[]))
-    where progress.tenant_id = :tenant_id and progress.session_id = :session_id
-        and progress.start_seq = :start_seq
-""")
 # Which of the terms asked for a passage has: a bit each, since reading its keys back would cost more.
 ASKED = """(
     select bit_or(1 << (place - 1))
@@ -44,14 +36,44 @@ ASKED = """(
 _BY_KEYS = """
     with found as materialized (
         select tenant_id, session_id, start_seq, seq, start, tokens, keys
-        from recall_passage where keys {has} cast(:keys as bigint[]) limit :most
+        from recall_passage where keys @> cast(:keys as bigint[]) limit :most
     )
     select start, tokens, {asked} from found
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
         and seq <= :through_seq
 """
-_WITH_ANY = text(_BY_KEYS.format(has="&&", asked=ASKED.format(keys="found.keys")))
-_WITH_ALL = text(_BY_KEYS.format(has="@>", asked=ASKED.format(keys="found.keys")))
+_WITH_ALL = text(_BY_KEYS.format(asked=ASKED.format(keys="found.keys")))
+# The counts decide which terms are rare: read in the same statement, they cost no round trip of their own.
+_FIRST = text("""
+    with counted as (
+        select key, passages from recall_term
+        where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
+            and key = any(cast(:keys as bigint[]))
+    ), ranked as (
+        select key, passages, cast(row_number() over (order by passages, place) as int) as rank
+        from unnest(cast(:keys as bigint[])) with ordinality asked (key, place) join counted using (key)
+        where passages > 0
+    ), rare as (
+        select array_agg(key) as keys
+        from (select key, sum(passages) over (order by rank) as total from ranked where rank <= :terms) known
+        where total <= :rare_passages
+    ), found as materialized (
+        select tenant_id, session_id, start_seq, seq, start, tokens, keys
+        from recall_passage where keys && (select keys from rare) limit :most
+    ), hits as (
+        select start, tokens, (
+            select bit_or(1 << (rank - 1)) from ranked where rank <= :terms and key = any(found.keys)
+        ) as bits
+        from found
+        where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
+            and seq <= :through_seq
+    )
+    select passages, tokens, through_seq,
+        cast((select json_agg(json_build_array(key, passages)) from counted) as text),
+        cast((select json_agg(json_build_array(start, tokens, bits) order by start) from hits) as text)
+    from recall_progress
+    where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
+""")
 _LATEST = text(f"""
     select start, tokens, {ASKED.format(keys="recall_passage.keys")} from recall_passage
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
@@ -111,29 +133,45 @@ def find_passages(
     if not terms or max_tokens <= 0:
         return FoundPassages([], RecallStats(0, {}))
     keys = index.term_keys(terms, find_secret(db, index))
-    stats, tokens, indexed_through = _count(db, index, keys)
-    weights = weigh_terms(list(keys), stats)
+    first = _read_first(db, index, keys, through_seq)
+    weights = weigh_terms(list(keys), first.stats)
     if not weights:
-        return FoundPassages([], stats, indexed_through=indexed_through)
+        return FoundPassages([], first.stats, indexed_through=first.through_seq)
     search = _Search(db, index, through_seq, {keys[term]: term for term in weights})
-    hits = search.hits(_rare_keys(stats, keys, weights), from_start=tokens - _RECENT_TOKENS)
+    is_rare = first.stats.frequencies[next(iter(weights))] <= MAX_HITS
+    hits = search.read(first.hits) if is_rare else search.common_hits(from_start=first.tokens - _RECENT_TOKENS)
     ranges = find_ranges(hits, weights, max_tokens=max_tokens)
-    return FoundPassages(search.load(ranges) if ranges else [], stats, weights, indexed_through)
+    return FoundPassages(search.load(ranges) if ranges else [], first.stats, weights, first.through_seq)
 
 
-def _count(db: Transaction, index: RecallKey, keys: Mapping[str, int]) -> tuple[RecallStats, int, int]:
-    """Read the number of passages of each term, the tokens of all passages, and the end of the index."""
-    rows = db.execute(_COUNTS, {**index.columns(), "keys": list(keys.values())}).all()
-    passages, tokens, through_seq = rows[0][:3] if rows else (0, 0, 0)
-    found = {row[3]: row[4] for row in rows}
+@dataclass(frozen=True)
+class _First:
+    """Counts of an index for a question, and the passages with a rare term.
+
+    Attributes:
+        stats: Number of passages, and of passages with each term.
+        tokens: Tokens of all passages.
+        through_seq: Last indexed message.
+        hits: Start, tokens and terms of the passages with a rare term: the rarest terms that have at most
+            `MAX_HITS` passages together.
+    """
+
+    stats: RecallStats
+    tokens: int = 0
+    through_seq: int = 0
+    hits: Sequence[Sequence[Any]] = ()
+
+
+def _read_first(db: Transaction, index: RecallKey, keys: Mapping[str, int], through_seq: int) -> _First:
+    limits = {"terms": MAX_TERMS, "rare_passages": MAX_HITS, "most": 2 * MAX_HITS}
+    asked = {**index.columns(), **limits, "keys": list(keys.values()), "through_seq": through_seq}
+    row = db.execute(_FIRST, asked).one_or_none()
+    if row is None:
+        return _First(RecallStats(0, dict.fromkeys(keys, 0)))
+    passages, tokens, indexed_through, counted, hits = row
+    found = dict(read_rows(counted))
     counts = {term: found.get(key, 0) for term, key in keys.items()}
-    return RecallStats(passages, counts), tokens, through_seq
-
-
-def _rare_keys(stats: RecallStats, keys: Mapping[str, int], weights: Mapping[str, float]) -> list[int]:
-    """Choose the rarest terms, with at most `MAX_HITS` passages together."""
-    totals = accumulate(stats.frequencies[term] for term in weights)
-    return [keys[term] for term, total in zip(weights, totals, strict=True) if total <= MAX_HITS]
+    return _First(RecallStats(passages, counts), tokens, indexed_through, read_rows(hits))
 
 
 class _Search:
@@ -146,16 +184,17 @@ class _Search:
         self._values = {**index.columns(), "through_seq": through_seq, "asked": self._common, "bits": bits}
         self._terms = Terms(asked.values())
 
-    def hits(self, rare: list[int], *, from_start: int) -> list[Hit]:
-        """Find all passages with a rare term; without rare terms, passages with two terms, and the latest."""
-        if rare:
-            rows = self._run(_WITH_ANY, keys=rare, most=2 * MAX_HITS)
-        else:
-            rows = self._run(_LATEST, keys=self._common[:1], after=from_start, most=_RECENT_HITS)
-            for pair in combinations(self._common[:_PAIR_TERMS], 2):
-                rows += self._run(_WITH_ALL, keys=list(pair), most=_PAIR_HITS)
+    def read(self, rows: Iterable[Sequence[Any]]) -> list[Hit]:
+        """Read the hits of rows, in the order of the session."""
         found = {start: Hit(start, tokens, self._terms[bits]) for start, tokens, bits in rows}
         return [found[start] for start in sorted(found)]
+
+    def common_hits(self, *, from_start: int) -> list[Hit]:
+        """Find passages with two of the terms, and the latest; for a question without rare terms."""
+        rows = self._run(_LATEST, keys=self._common[:1], after=from_start, most=_RECENT_HITS)
+        for pair in combinations(self._common[:_PAIR_TERMS], 2):
+            rows += self._run(_WITH_ALL, keys=list(pair), most=_PAIR_HITS)
+        return self.read(rows)
 
     def load(self, ranges: Sequence[tuple[int, int]]) -> list[Passage]:
         """Load the passages starting in the ranges, in order."""
