@@ -25,14 +25,15 @@ from context.artifacts.types import Artifact, ArtifactPlan, ProcessingStrategy
 from context.focus import nearest, normalise
 from context.precompute.predict import FocusOrigin
 from context.precompute.worth import Guess, SpeculationPurpose, expected_saving, worth_making
+from models.artifacts.for_question import QuestionKeys, StoredForQuestion
 from models.artifacts.plan import (
     ArtifactPlanRecord,
     PlanKey,
     PlanState,
     PlanWish,
     find_plan,
-    find_ready_plans,
     may_plan_again,
+    question_key,
     want_plan,
 )
 from models.artifacts.settings import planning_settings
@@ -119,6 +120,10 @@ class KnownArtifacts(Protocol):
     def answered(self) -> Collection[str]:
         """Artifacts with a summary for the exact question."""
 
+    @property
+    def stored(self) -> StoredForQuestion | None:
+        """Stored plans that may serve the question; None where none is followed."""
+
 
 NOT_READY = "not-ready"
 """The fallback where a plan is asked for and not made yet."""
@@ -166,6 +171,12 @@ NO_PLAN_NEEDED = Planned(ArtifactPlan(()), PlanningChoice(use=False, reason=Plan
 LEFT_TO_STEPS = Planned(ArtifactPlan(()), PlanningChoice(use=False, reason=PlanningReason.LEFT_TO_STEPS))
 
 
+def question_keys(wanted: ArtifactQuery, planner: str) -> QuestionKeys:
+    """Return the keys under which summaries and plans for a question are stored."""
+    plan = question_key(wanted.asked, focus=wanted.read_for, model=planner)
+    return QuestionKeys(normalise(wanted.query).key, plan)
+
+
 def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: KnownArtifacts) -> Planned:
     """Plan by rule at once; use a model's plan instead if wanted and ready in time."""
     by_rule = plan_by_rule(
@@ -195,12 +206,12 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: KnownA
         attached=_attached(artifacts),
         model=question.chosen.planner,
     )
-    row = _ask(question, question.session, key, artifacts)
+    row = _ask(question, question.session, key, artifacts, known.stored)
     if row is not None and row.state is PlanState.READY:
         followed = _follow(question, Planned(by_rule, choice), row, artifacts)
         if followed is not None:
             return followed
-    near = _find_near(question, key)
+    near = _find_near(question, key, known.stored)
     rules = Planned(by_rule, choice, fallback="near-question")
     followed = _follow(question, rules, near, artifacts) if near is not None else None
     return followed or _unfollowed(question, Planned(by_rule, choice), row)
@@ -257,7 +268,11 @@ def _why_not_asked(question: Planning) -> str:
 
 
 def _ask(
-    question: Planning, session: SessionState, key: PlanKey, artifacts: Sequence[Artifact]
+    question: Planning,
+    session: SessionState,
+    key: PlanKey,
+    artifacts: Sequence[Artifact],
+    stored: StoredForQuestion | None,
 ) -> ArtifactPlanRecord | None:
     """Return the plan's row; request a missing plan, and wait if the caller waits.
 
@@ -267,7 +282,7 @@ def _ask(
     messages: after their change or erasure, no plan is requested.
     """
     session_id = session.session_id
-    found = _find(question.tenant_id, key)
+    found = stored.find_plan(key) if stored else None
     if question.is_trial or not _is_asked(question, key, found):
         return found
     try:
@@ -357,12 +372,13 @@ def _find(tenant_id: UUID, key: PlanKey) -> ArtifactPlanRecord | None:
         return find_plan(db, tenant_id, key)
 
 
-def _find_near(question: Planning, key: PlanKey) -> ArtifactPlanRecord | None:
+def _find_near(
+    question: Planning, key: PlanKey, stored: StoredForQuestion | None
+) -> ArtifactPlanRecord | None:
     """Find the plan for the same artifacts with the nearest question, if near enough."""
-    with read_transaction() as db:
-        rows = find_ready_plans(
-            db, question.tenant_id, key, focus=question.wanted.read_for, model=question.chosen.planner
-        )
+    if stored is None:
+        return None
+    rows = stored.find_ready_plans(key, focus=question.wanted.read_for, model=question.chosen.planner)
     arrivals = question.arrivals
     in_time = [row for row in rows if arrivals is None or not arrivals.is_late(row.ready_at)]
     by_focus = {normalise(row.question): row for row in in_time}

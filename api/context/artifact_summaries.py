@@ -7,14 +7,8 @@ from uuid import UUID
 
 from context.artifacts.region import ReadingForm
 from context.focus import Focus, nearest, normalise
-from models.artifacts.summary_lookup import (
-    Candidate,
-    Maker,
-    ReadySummary,
-    find_candidates,
-    find_exact,
-    load_ready,
-)
+from models.artifacts.for_question import QuestionKeys, StoredForQuestion, load_for_question
+from models.artifacts.summary_lookup import ANYBODY, Candidate, Maker, ReadySummary, load_ready
 from models.database import Transaction
 
 
@@ -48,6 +42,7 @@ def find_matches(
     maker: Maker,
     *,
     ready_by: datetime | None = None,
+    stored: StoredForQuestion | None = None,
 ) -> dict[str, Match]:
     """Find the best summary of each artifact for a focus, if near enough.
 
@@ -60,51 +55,43 @@ def find_matches(
         focus: The reader's question.
         maker: The summarizer in force, and its prompt.
         ready_by: Latest time of the making; None for any.
+        stored: Summaries read before, used if read for the artifacts and the focus.
     """
-    own = find_exact(
-        db,
-        tenant_id,
-        artifact_ids,
-        focus.key,
-        model=maker.model,
-        prompt_version=maker.prompt_version,
-        ready_by=ready_by,
-    )
+    if not artifact_ids:
+        return {}
+    if stored is None or not stored.serves(focus.key, artifact_ids):
+        stored = load_for_question(db, tenant_id, None, artifact_ids, QuestionKeys(focus.key, ""))
+    own = stored.find_exact(artifact_ids, maker, ready_by)
     left = [one for one in artifact_ids if one not in own]
-    others = find_exact(db, tenant_id, left, focus.key, ready_by=ready_by) if maker.is_known else {}
+    others = stored.find_exact(left, ANYBODY, ready_by) if maker.is_known else {}
     left = [one for one in left if one not in others]
     return {
-        **_near(db, tenant_id, left, focus, maker, ready_by=ready_by),
+        **_near(db, tenant_id, stored.find_candidates(left, ready_by), focus, maker),
         **{one: Match(ReadingForm.NEAR, summary, other_summarizer=True) for one, summary in others.items()},
         **{one: Match(ReadingForm.EXACT, summary) for one, summary in own.items()},
     }
 
 
 def _near(
-    db: Transaction,
-    tenant_id: UUID,
-    artifact_ids: Sequence[str],
-    focus: Focus,
-    maker: Maker,
-    *,
-    ready_by: datetime | None,
+    db: Transaction, tenant_id: UUID, candidates: Sequence[Candidate], focus: Focus, maker: Maker
 ) -> dict[str, Match]:
-    found = {}
-    for artifact_id, candidates in _candidates(db, tenant_id, artifact_ids, maker, ready_by).items():
-        best = nearest(focus, list(candidates))
-        chosen = candidates[best[0]] if best else None
-        summary = load_ready(db, tenant_id, chosen.key) if chosen else None
-        if best and chosen and summary:
-            found[artifact_id] = Match(ReadingForm.NEAR, summary, best[1], not chosen.is_of(maker))
-    return found
+    chosen: dict[str, tuple[Candidate, float]] = {}
+    for artifact_id, by_focus in _by_artifact(candidates, maker).items():
+        best = nearest(focus, list(by_focus))
+        if best:
+            chosen[artifact_id] = by_focus[best[0]], best[1]
+    found = load_ready(db, tenant_id, [one.key for one, _ in chosen.values()])
+    return {
+        artifact_id: Match(ReadingForm.NEAR, found[one.key], similarity, not one.is_of(maker))
+        for artifact_id, (one, similarity) in chosen.items()
+        if one.key in found
+    }
 
 
-def _candidates(
-    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], maker: Maker, ready_by: datetime | None
-) -> dict[str, dict[Focus, Candidate]]:
+def _by_artifact(candidates: Sequence[Candidate], maker: Maker) -> dict[str, dict[Focus, Candidate]]:
     """Group candidates by artifact and focus; for the same focus the maker's summary, else the latest one."""
     by_artifact: dict[str, dict[Focus, Candidate]] = {}
-    for candidate in find_candidates(db, tenant_id, artifact_ids, ready_by=ready_by):
+    for candidate in candidates:
         of_one = by_artifact.setdefault(candidate.key.artifact_id, {})
         focus = normalise(candidate.focus)
         kept = of_one.get(focus)

@@ -7,7 +7,14 @@ from functools import lru_cache
 from uuid import UUID
 
 from api.context.arrivals import Arrivals
-from api.context.artifact_plan import LEFT_TO_STEPS, NO_PLAN_NEEDED, ModelChoice, Planned, choose_plan
+from api.context.artifact_plan import (
+    LEFT_TO_STEPS,
+    NO_PLAN_NEEDED,
+    ModelChoice,
+    Planned,
+    choose_plan,
+    question_keys,
+)
 from api.context.artifact_summaries import Match, find_matches
 from api.context.artifact_texts import CachedText, brought_text, load_texts
 from api.context.attachments import RequestAttachment, find_attachments, read_attachments
@@ -23,6 +30,7 @@ from context.extract import extract
 from context.focus import Focus, normalise
 from context.tokens import count_text
 from context.window.artifacts import ArtifactCandidates
+from models.artifacts.for_question import StoredForQuestion, load_for_question
 from models.artifacts.settings import planning_settings
 from models.artifacts.summary import SummaryKey
 from models.artifacts.summary_lookup import ANYBODY, Maker
@@ -237,6 +245,7 @@ class _Found:
     matches: Mapping[str, Match]
     available: Mapping[str, Available]
     is_anew: bool = False
+    stored: StoredForQuestion | None = None
 
     def answers(self, artifact_id: str, least_relevance: float) -> bool:
         """Tell whether an artifact holds so many of the question's words."""
@@ -247,9 +256,9 @@ def _read(
     db: Transaction, question: ArtifactQuestion, artifacts: Sequence[Artifact], old: Mapping[str, Superseded]
 ) -> _Found:
     focus = normalise(question.wanted.query)
-    stored = [artifact for artifact in artifacts if artifact.content is None]
+    by_id = [artifact for artifact in artifacts if artifact.content is None]
     newest_first = sorted(
-        stored, key=lambda one: (not one.metadata.get("attached"), -one.timestamp.timestamp())
+        by_id, key=lambda one: (not one.metadata.get("attached"), -one.timestamp.timestamp())
     )
     texts = load_texts(
         db, question.tenant_id, newest_first, most_bytes=planning_settings().artifact_read_bytes
@@ -265,7 +274,8 @@ def _read(
         for artifact in artifacts
         if (index := indexes.get(artifact.artifact_id)) and asks_for_all(focus, artifact.title, index)
     )
-    matches, is_anew = _find_matches(db, question, artifacts, focus, whole)
+    stored = None if question.by_rule else _stored(db, question, artifacts)
+    matches, is_anew = _find_matches(db, question, artifacts, focus, whole, stored=stored)
     available = {
         artifact.artifact_id: _available(
             artifact,
@@ -278,7 +288,18 @@ def _read(
     answered = frozenset(one for one, match in matches.items() if match.answers_focus)
     latest = artifacts[-1].artifact_id
     relevance = {} if focus.is_general else compare_texts(indexes, question.wanted.text, latest=latest)
-    return _Found(focus, old, relevance, whole, answered, matches, available, is_anew)
+    return _Found(focus, old, relevance, whole, answered, matches, available, is_anew, stored)
+
+
+def _stored(db: Transaction, question: ArtifactQuestion, artifacts: Sequence[Artifact]) -> StoredForQuestion:
+    """Read the stored summaries and plans that may serve the question."""
+    return load_for_question(
+        db,
+        question.tenant_id,
+        question.session.session_id if question.session else None,
+        [one.artifact_id for one in artifacts],
+        question_keys(question.wanted, question.chosen.planner),
+    )
 
 
 def _find_matches(
@@ -287,19 +308,23 @@ def _find_matches(
     artifacts: Sequence[Artifact],
     focus: Focus,
     whole: frozenset[str],
+    *,
+    stored: StoredForQuestion | None,
 ) -> tuple[Mapping[str, Match], bool]:
     """Find the usable summaries, and tell whether some arrived within the turn and pay at once.
 
     Summaries that do not pay at once wait for the next turn.
     """
-    if question.by_rule:
+    if stored is None:
         return {}, False
     focused = [one.artifact_id for one in artifacts if one.artifact_id not in whole]
 
     def find(ready_by: datetime | None = None) -> dict[str, Match]:
         asked = ((focused, focus), (sorted(whole), normalise("")))
         found = [
-            find_matches(db, question.tenant_id, ids, wanted, question.in_force, ready_by=ready_by)
+            find_matches(
+                db, question.tenant_id, ids, wanted, question.in_force, ready_by=ready_by, stored=stored
+            )
             for ids, wanted in asked
         ]
         return {**found[0], **found[1]}

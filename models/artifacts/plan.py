@@ -31,6 +31,7 @@ from models.artifacts.focus_key import MARK_OF_KEYED, key_forms, stored_key
 from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.json_rows import read_time
 
 _DIGEST_CHARS = 32
 MOST_PLANS = 20
@@ -112,8 +113,13 @@ class PlanKey:
         """
         named = (f"{one}+" if one in attached else one for one in artifact_ids)
         digest = hashlib.sha256("\n".join(sorted(named)).encode()).hexdigest()[:_DIGEST_CHARS]
-        read_for = f"+{focus_key(focus)}" if focus else ""
-        return cls(session_id, f"{focus_key(question)}{read_for}{f'@{model}' if model else ''}", digest)
+        return cls(session_id, question_key(question, focus=focus, model=model), digest)
+
+
+def question_key(question: str, *, focus: str = "", model: str = "") -> str:
+    """Build the part of a plan's key from question, focus and model."""
+    read_for = f"+{focus_key(focus)}" if focus else ""
+    return f"{focus_key(question)}{read_for}{f'@{model}' if model else ''}"
 
 
 @dataclass(frozen=True)
@@ -164,6 +170,14 @@ _COLUMNS = [
     StoredArtifactPlan.__table__.c[name]
     for name in (*_KEY, *(name for name in ArtifactPlanRecord.__dataclass_fields__ if name != "key"))
 ]
+
+PLAN_SQL = f"""(
+    select json_agg(json_build_array({", ".join(f"plan.{column.name}" for column in _COLUMNS)}))
+    from artifact_plan plan
+    where plan.tenant_id = asked.tenant_id and plan.session_id = asked.session_id
+        and (plan.state = '{PlanState.READY}' or plan.question_key = any(asked.question_keys))
+)"""  # noqa: S608 (parts of our own)
+"""The ready plans of a session, and those for the question of `asked`, as JSON; see `read_plan`."""
 
 _TRIM = text(
     """
@@ -235,6 +249,13 @@ def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> ArtifactPlanRec
     return _plan(cells, row) if row else None
 
 
+def read_plan(cells: TextCipher, row: Sequence[Any]) -> ArtifactPlanRecord:
+    """Read a plan of `PLAN_SQL`."""
+    stored: Any = ArtifactPlanRecord(PlanKey(*row[: len(_KEY)]), *row[len(_KEY) :])
+    times = {"created_at": read_time(stored.created_at), "ready_at": read_time(stored.ready_at)}
+    return _opened(cells, replace(stored, call_ids=list(map(UUID, stored.call_ids)), **times))
+
+
 def may_plan_again(db: Transaction, tenant_id: UUID, key: PlanKey, *, planner: str | None) -> bool:
     """Check whether a failed plan may be requested again: after some time, or with another planning model.
 
@@ -250,27 +271,6 @@ def may_plan_again(db: Transaction, tenant_id: UUID, key: PlanKey, *, planner: s
         *_of(TextCipher(db, tenant_id), key), StoredArtifactPlan.state == PlanState.FAILED
     )
     return bool(db.execute(found.order_by(StoredArtifactPlan.created_at.desc()).limit(1)).scalar())
-
-
-def find_ready_plans(
-    db: Transaction, tenant_id: UUID, key: PlanKey, *, focus: str, model: str, most: int = MOST_PLANS
-) -> list[ArtifactPlanRecord]:
-    """Find ready plans by the model for exactly a key's artifacts and the focus, newest first."""
-    rows = db.execute(
-        select(*_COLUMNS)
-        .where(
-            StoredArtifactPlan.tenant_id == tenant_id,
-            StoredArtifactPlan.session_id == key.session_id,
-            StoredArtifactPlan.artifacts_digest == key.artifacts_digest,
-            StoredArtifactPlan.model == model,
-            StoredArtifactPlan.state == PlanState.READY,
-        )
-        .order_by(StoredArtifactPlan.ready_at.desc(), StoredArtifactPlan.question_key)
-        .limit(most)
-    )
-    cells = TextCipher(db, tenant_id)
-    # A focus may be sealed: only its plain text can be compared.
-    return [plan for plan in (_plan(cells, row) for row in rows) if plan.focus == focus]
 
 
 def take_wanted_plans(
@@ -378,7 +378,10 @@ def _row(key: PlanKey) -> tuple[str, ...]:
 
 def _plan(cells: TextCipher, stored: Any) -> ArtifactPlanRecord:
     length = len(_KEY)
-    row = ArtifactPlanRecord(PlanKey(*stored[:length]), *stored[length:])
+    return _opened(cells, ArtifactPlanRecord(PlanKey(*stored[:length]), *stored[length:]))
+
+
+def _opened(cells: TextCipher, row: ArtifactPlanRecord) -> ArtifactPlanRecord:
     question = cells.open("artifact_plan.question", row.question, *_row(row.key))
     focus = cells.open("artifact_plan.focus", row.focus, *_row(row.key))
     plan = cells.open_json("artifact_plan.plan", row.plan, *_row(row.key))

@@ -1,6 +1,6 @@
 """Reading the focus cache: exact answers to a focus, and candidates for a near focus."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,6 +20,7 @@ from models.artifacts.summary import (
 )
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.json_rows import read_time
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class Maker:
 
 
 ANYBODY = Maker()
+
+MOST_CANDIDATES = 200
+"""Most entries compared with a focus, the latest used first."""
 
 
 @dataclass(frozen=True)
@@ -74,31 +78,6 @@ class Candidate:
         return maker.model in (None, *models) and prompt in (None, self.key.prompt_version)
 
 
-def _ready(
-    tenant_id: UUID,
-    artifact_ids: Sequence[str],
-    parts: dict[str, str | None],
-    ready_by: datetime | None = None,
-) -> ColumnElement[bool]:
-    """Select the entries in force of the given artifacts; a key part of None matches any value.
-
-    With a time, entries made later do not count.
-    """
-    asked = [
-        answers_for(value) if name == "model" else getattr(ArtifactSummary, name) == value
-        for name, value in parts.items()
-        if value is not None
-    ]
-    return and_(
-        ArtifactSummary.tenant_id == tenant_id,
-        ArtifactSummary.artifact_id.in_(sorted(set(artifact_ids))),
-        ArtifactSummary.state == ReadingState.READY,
-        ArtifactSummary.expires_at > func.now(),
-        true() if ready_by is None else ArtifactSummary.ready_at <= ready_by,
-        *asked,
-    )
-
-
 def _made_by(maker: Maker) -> list[ColumnElement[bool]]:
     """List the conditions for an entry written by a maker."""
     prompt = maker.prompt_version
@@ -125,46 +104,41 @@ _READY_COLUMNS = (
 )
 
 
-def find_exact(
-    db: Transaction,
-    tenant_id: UUID,
-    artifact_ids: Sequence[str],
-    focus_key: str,
-    *,
-    size_class: str | None = None,
-    language: str | None = None,
-    model: str | None = None,
-    prompt_version: str | None = None,
-    ready_by: datetime | None = None,
-) -> dict[str, ReadySummary]:
-    """Find the entries for exactly this focus, by artifact; the newest entry wins when None leaves several.
+_KEY_SQL = ", ".join(f"summary.{name}" for name in SummaryKey.__dataclass_fields__)
+_IN_FORCE_SQL = f"""
+    summary.tenant_id = asked.tenant_id and summary.artifact_id in (select artifact_id from used)
+    and summary.state = '{ReadingState.READY}' and summary.expires_at > now()
+"""  # noqa: S608 (parts of our own)
+EXACT_SQL = f"""(
+    select json_agg(json_build_array({_KEY_SQL}, summary.focus, summary.terms, summary.text, summary.tokens,
+        coalesce(summary.tokens_wide, summary.tokens), coalesce(summary.method, ''), summary.call_ids,
+        summary.ready_at, summary.asked_models) order by summary.ready_at)
+    from artifact_summary summary where {_IN_FORCE_SQL} and summary.focus_key = any(asked.focus_keys)
+)"""  # noqa: S608 (parts of our own)
+"""The entries of the artifacts in `used` for the focus of `asked`, as JSON; see `read_exact`."""
 
-    Args:
-        db: A transaction.
-        tenant_id: The tenant of the artifacts.
-        artifact_ids: The artifacts.
-        focus_key: The focus, as named by `context.focus`.
-        size_class: Size class; None for any.
-        language: Language; None for any.
-        model: Model; None for any.
-        prompt_version: Prompt version; None for any.
-        ready_by: Latest time of the making; None for any.
-    """
-    if not artifact_ids:
-        return {}
-    cells = TextCipher(db, tenant_id)
-    parts = {
-        "size_class": size_class,
-        "language": language,
-        "model": model,
-        "prompt_version": prompt_version,
-    }
-    rows = db.execute(
-        select(*KEY_COLUMNS, *_READY_COLUMNS)
-        .where(_ready(tenant_id, artifact_ids, parts, ready_by), _asks(cells, focus_key))
-        .order_by(ArtifactSummary.ready_at)
-    )
-    return {row[0]: _summary(cells, row) for row in rows}
+CANDIDATE_SQL = f"""(
+    select json_agg(json_build_array({_KEY_SQL}, summary.focus, summary.terms, summary.tokens,
+        summary.asked_models, summary.ready_at) order by coalesce(summary.used_at, summary.ready_at) desc)
+    from (
+        select * from artifact_summary summary where {_IN_FORCE_SQL}
+        order by coalesce(used_at, ready_at) desc limit {2 * MOST_CANDIDATES}
+    ) summary
+)"""  # noqa: S608 (parts of our own)
+"""The entries of the artifacts in `used` for any focus, without texts, as JSON; see `read_candidate`."""
+
+
+def read_exact(cells: TextCipher, row: Sequence[Any]) -> tuple[ReadySummary, Sequence[str]]:
+    """Read an entry of `EXACT_SQL`, with the models that its own answered for."""
+    *facts, call_ids, ready_at, asked_models = row
+    return _summary(cells, (*facts, list(map(UUID, call_ids)), read_time(ready_at))), asked_models
+
+
+def read_candidate(cells: TextCipher, row: Sequence[Any]) -> tuple[Candidate, datetime | None]:
+    """Read an entry of `CANDIDATE_SQL`, with the time of its making."""
+    length = len(KEY_COLUMNS)
+    *facts, ready_at = row[length:]
+    return _candidate(cells, SummaryKey(*row[:length]), *facts), read_time(ready_at)
 
 
 def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
@@ -224,17 +198,22 @@ def find_standing(
     return next(((state, found[state]) for state in order if state in found), None)
 
 
-def load_ready(db: Transaction, tenant_id: UUID, key: SummaryKey) -> ReadySummary | None:
-    """Load an entry; returns None for an entry no longer in force."""
+def load_ready(
+    db: Transaction, tenant_id: UUID, keys: Collection[SummaryKey]
+) -> dict[SummaryKey, ReadySummary]:
+    """Load entries by key; entries no longer in force are left out."""
+    if not keys:
+        return {}
     cells = TextCipher(db, tenant_id)
-    row = db.execute(
+    rows = db.execute(
         select(*KEY_COLUMNS, *_READY_COLUMNS).where(
-            key.of_either(cells),
+            or_(*(key.of_either(cells) for key in keys)),
             ArtifactSummary.state == ReadingState.READY,
             ArtifactSummary.expires_at > func.now(),
         )
-    ).one_or_none()
-    return _summary(cells, row) if row else None
+    )
+    found = (_summary(cells, row) for row in rows)
+    return {summary.key: summary for summary in found}
 
 
 def _summary(cells: TextCipher, row: Any) -> ReadySummary:
@@ -244,39 +223,6 @@ def _summary(cells: TextCipher, row: Any) -> ReadySummary:
     focus, terms = open_focus(cells, key, stored.focus, stored.terms)
     content = cells.open("artifact_summary.text", stored.text, *text_row(key))
     return replace(stored, focus=focus, terms=terms, text=content)
-
-
-def find_candidates(
-    db: Transaction,
-    tenant_id: UUID,
-    artifact_ids: Sequence[str],
-    *,
-    size_class: str | None = None,
-    language: str | None = None,
-    model: str | None = None,
-    ready_by: datetime | None = None,
-    most: int = 200,
-) -> list[Candidate]:
-    """Find the entries of artifacts to search for a near focus, the latest used first, without texts."""
-    if not artifact_ids:
-        return []
-    parts = {"size_class": size_class, "language": language, "model": model}
-    latest = func.coalesce(ArtifactSummary.used_at, ArtifactSummary.ready_at)
-    rows = db.execute(
-        select(
-            *KEY_COLUMNS,
-            ArtifactSummary.focus,
-            ArtifactSummary.terms,
-            ArtifactSummary.tokens,
-            ArtifactSummary.asked_models,
-        )
-        .where(_ready(tenant_id, artifact_ids, parts, ready_by))
-        .order_by(latest.desc())
-        .limit(most)
-    )
-    length = len(KEY_COLUMNS)
-    cells = TextCipher(db, tenant_id)
-    return [_candidate(cells, SummaryKey(*row[:length]), *row[length:]) for row in rows]
 
 
 def _candidate(cells: TextCipher, key: SummaryKey, focus: str, terms: Sequence[str], *rest: Any) -> Candidate:

@@ -139,7 +139,9 @@ def find_passages(
         return FoundPassages([], first.stats, indexed_through=first.through_seq)
     search = _Search(db, index, through_seq, {keys[term]: term for term in weights})
     is_rare = first.stats.frequencies[next(iter(weights))] <= MAX_HITS
-    hits = search.read(first.hits) if is_rare else search.common_hits(from_start=first.tokens - _RECENT_TOKENS)
+    hits = (
+        search.read(first.hits) if is_rare else search.common_hits(from_start=first.tokens - _RECENT_TOKENS)
+    )
     ranges = find_ranges(hits, weights, max_tokens=max_tokens)
     return FoundPassages(search.load(ranges) if ranges else [], first.stats, weights, first.through_seq)
 
@@ -169,8 +171,8 @@ def _read_first(db: Transaction, index: RecallKey, keys: Mapping[str, int], thro
     if row is None:
         return _First(RecallStats(0, dict.fromkeys(keys, 0)))
     passages, tokens, indexed_through, counted, hits = row
-    found = dict(read_rows(counted))
-    counts = {term: found.get(key, 0) for term, key in keys.items()}
+    frequencies = {row[0]: row[1] for row in read_rows(counted)}
+    counts = {term: frequencies.get(key, 0) for term, key in keys.items()}
     return _First(RecallStats(passages, counts), tokens, indexed_through, read_rows(hits))
 
 

@@ -33,10 +33,10 @@ from models.artifacts.summary_cache import (
     expire,
     touch_used,
 )
-from models.artifacts.summary_lookup import find_candidates, find_exact, load_ready
+from models.artifacts.summary_lookup import Maker, load_ready
 from models.erasure.sessions import erase_session
 from models.tenants.tenant import ensure_tenant
-from tests.integration.artifacts import store_document
+from tests.integration.artifacts import find_candidates, find_exact, store_document
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
@@ -96,7 +96,7 @@ def test_a_wish_becomes_an_entry_under_the_key_of_what_wrote_it(
     assert found.key == replace(key, model="gpt-4o-mini", prompt_version="1")
     assert (found.text, found.tokens, found.tokens_wide, found.focus) == (MADE.text, 4, 5, "about wind")
     assert found.call_ids == list(MADE.call_ids)
-    assert load_ready(db, tenant, found.key) == found
+    assert load_ready(db, tenant, [found.key]) == {found.key: found}
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,11 @@ def test_an_entry_answers_no_key_but_its_own(
     db: Connection, tenant: UUID, key: SummaryKey, part: str, other: str
 ) -> None:
     own = make(db, tenant, key)
-    asked = {name: getattr(own, name) for name in ("size_class", "language", "model", "prompt_version")}
-    assert find_exact(db, tenant, [key.artifact_id], own.focus_key, **asked)
-    focus = other if part == "focus_key" else own.focus_key
-    changed = asked if part == "focus_key" else {**asked, part: other}
-    assert find_exact(db, tenant, [key.artifact_id], focus, **changed) == {}
-    assert load_ready(db, tenant, replace(own, **{part: other})) is None
+    asked = replace(own, **{part: other})
+    for one in (own, asked):
+        found = find_exact(db, tenant, [key.artifact_id], one.focus_key, Maker(one.model, one.prompt_version))
+        assert bool(found) is (one == own or part in ("size_class", "language"))
+    assert load_ready(db, tenant, [asked]) == {}
 
 
 def test_another_tenants_entry_answers_nothing(db: Connection, tenant: UUID, key: SummaryKey) -> None:
@@ -127,7 +126,7 @@ def test_another_tenants_entry_answers_nothing(db: Connection, tenant: UUID, key
     store_document(db, stranger, "The crane was stopped by the wind.")
     assert find_exact(db, stranger, [key.artifact_id], "wind") == {}
     assert find_candidates(db, stranger, [key.artifact_id]) == []
-    assert load_ready(db, stranger, own) is None
+    assert load_ready(db, stranger, [own]) == {}
 
 
 def test_the_likeliest_wishes_are_taken_first(db: Connection, tenant: UUID, key: SummaryKey) -> None:

@@ -16,9 +16,10 @@ from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
 from models.artifacts.settings import planning_settings
 from models.artifacts.summary_cache import want_anew
-from models.artifacts.summary_lookup import Maker, find_exact
+from models.artifacts.summary_lookup import Maker
 from models.due_work.heartbeat import ARTIFACT_PROMPT, beat
 from models.due_work.queue import WorkKind
+from tests.integration.artifacts import find_exact
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import AGENT, SMALL, further_step, newest_artifact, used
 from tests.waiting import wait_until

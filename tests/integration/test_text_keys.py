@@ -11,13 +11,14 @@ from typer.testing import CliRunner
 from afterturn.text import app as text_commands
 from context.recall.passages import Passage
 from models import database as session
-from models.artifacts.summary_lookup import find_candidates, load_ready
+from models.artifacts.summary_lookup import load_ready
 from models.conversations.history import load_oldest
 from models.conversations.summary import find_active, list_summaries
 from models.encryption.keys import TextCipher, TextUnavailableError, forget_keys
 from models.recall.index import Progress, RecallKey, add_passages
 from models.recall.search import find_passages
 from models.rekeying.rotation import change_rows, forget_text_key, rotate_keys
+from tests.integration.artifacts import find_candidates
 from tests.integration.erasing import plant_by_our_own_ways, post_turn, talk, tool_turn
 from tests.integration.sealing import FIRST, SECOND, WRONG, Environment, tables_with_traces
 
@@ -51,7 +52,9 @@ def answers(client: TestClient, tenant_id: UUID) -> dict[str, Any]:
         log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)
         summaries = [(one.version, one.text) for one in list_summaries(db, tenant_id, "s1")]
         ids = [row[0] for row in db.execute(text("select artifact_id from artifact order by 1"))]
-        found = [load_ready(db, tenant_id, one.key) for one in find_candidates(db, tenant_id, ids)]
+        keys = [one.key for one in find_candidates(db, tenant_id, ids)]
+        ready = load_ready(db, tenant_id, keys)
+        found = [ready.get(key) for key in keys]
     return {
         "context": context["messages"],
         "certificate": context["certificate"],
