@@ -105,6 +105,7 @@ def limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) ->
         tight_share=share * min(memory.max_tokens / WHOLE_MEMORY_TOKENS, 1.0),
         free_share=settings.recall_free_share,
         most_tokens=settings.recall_most_tokens,
+        tight_most_tokens=min(settings.recall_tight_most_tokens, settings.recall_most_tokens),
         least_score=settings.recall_least_score,
     )
 

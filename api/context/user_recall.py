@@ -75,6 +75,7 @@ def user_limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budge
         tight_share=min(settings.recall_user_share, own.tight_share),
         free_share=settings.recall_window_share if narrowed else settings.recall_free_share,
         most_tokens=settings.recall_user_most_tokens,
+        tight_most_tokens=settings.recall_user_most_tokens,
     )
 
 

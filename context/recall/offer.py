@@ -36,6 +36,7 @@ class RecallLimits:
         tight_share: The share of the room that recall takes where older turns do not fit, [0, 1].
         free_share: The share of the room that it takes where all else fits, [0, 1].
         most_tokens: The most in any window, >= `tokens`.
+        tight_most_tokens: The most where older turns do not fit, >= `tokens`.
         least_score: What the best passage must score, by the share of the question that is known, >= 0.
     """
 
@@ -44,6 +45,7 @@ class RecallLimits:
     tight_share: float = 0.0
     free_share: float = 0.0
     most_tokens: int = 0
+    tight_most_tokens: int = 0
     least_score: float = 0.0
 
     @property
@@ -70,8 +72,9 @@ class RecallLimits:
         return max(self._share(room, free), min(free, self.tokens))
 
     def _share(self, room: int, free: int) -> int:
-        share = free * self.free_share if free >= self.tokens else room * self.tight_share
-        return min(int(share), self.most_tokens)
+        if free >= self.tokens:
+            return min(int(free * self.free_share), self.most_tokens)
+        return min(int(room * self.tight_share), self.tight_most_tokens)
 
     def facts_of(self, tokens: int) -> int:
         """The most blocks within so many tokens."""

@@ -158,6 +158,29 @@ def _rarity(frequency: int, passages: int) -> float:
     return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
 
 
+@dataclass(frozen=True)
+class RecallScore:
+    """Relevance of a passage to a question.
+
+    Attributes:
+        around: Relevance of the stretch around the passage, in [0, 1).
+        share: Share of the question covered by the passage itself, in [0, 1].
+    """
+
+    around: float
+    share: float
+
+    @property
+    def whole(self) -> float:
+        """The score that orders passages, in [0, 2)."""
+        return self.around + self.share**_COVERAGE_POWER
+
+    @property
+    def alone(self) -> float:
+        """The relevance that the passage gives to its stretch; more tells of several mentions."""
+        return self.share / (1 + _SATURATION)
+
+
 def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> list[float]:
     """Score passages by their own and their surroundings' relevance to the question.
 
@@ -168,10 +191,15 @@ def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> li
     Returns:
         As many scores, in the same order, each in [0, 2).
     """
+    return [score.whole for score in score_parts(places, weights)]
+
+
+def score_parts(places: Sequence[Placed], weights: Mapping[str, float]) -> list[RecallScore]:
+    """Score as `score_passages`, with both parts of each score."""
     centres = [place.centre for place in places]
     fades = [math.exp((a - b) / REACH_TOKENS) for a, b in pairwise(centres)]
     breaks = [i for i, fade in enumerate(fades, 1) if fade == 0]
-    scores: list[float] = []
+    scores: list[RecallScore] = []
     for a, b in pairwise([0, *breaks, len(places)]):
         if b == a + 1:
             scores.append(_score_alone(places[a], weights))
@@ -180,15 +208,15 @@ def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> li
     return scores
 
 
-def _score_alone(place: Placed, weights: Mapping[str, float]) -> float:
+def _score_alone(place: Placed, weights: Mapping[str, float]) -> RecallScore:
     """Score a passage without surroundings."""
     share = sum(weights[term] for term in place.terms if term in weights)
-    return share / (1 + _SATURATION) + share**_COVERAGE_POWER
+    return RecallScore(share / (1 + _SATURATION), share)
 
 
 def _score_stretch(
     places: Sequence[Placed], fades: Sequence[float], weights: Mapping[str, float]
-) -> list[float]:
+) -> list[RecallScore]:
     """Score passages near enough to be surroundings of each other, by the terms found among them."""
     found = frozenset[str]().union(*(place.terms for place in places))
     scores = [0.0] * len(places)
@@ -206,7 +234,7 @@ def _score_stretch(
             scores[i] += weight * mentions / (mentions + _SATURATION)
             coverage[i] += weight * own[i]
             after = (after + own[i]) * fades[i]
-    return [score + share**_COVERAGE_POWER for score, share in zip(scores, coverage, strict=True)]
+    return list(map(RecallScore, scores, coverage))
 
 
 def find_ranges(

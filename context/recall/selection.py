@@ -8,7 +8,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import Protocol
 
 from context.recall.passages import Passage
-from context.recall.ranking import score_passages
+from context.recall.ranking import RecallScore, score_parts
 from context.text.tags import escape_tags
 
 RECALL_TAG = "earlier_messages"
@@ -163,7 +163,8 @@ def choose_blocks(
         max_tokens: The most tokens of all blocks with labels, >= 0; the region's frame comes on top.
         max_facts: The most blocks, >= 0.
         count: Counts the tokens of a text.
-        min_share: Passages with at most this share of the best score are left out.
+        min_share: Passages with at most this share of the best score are left out, unless their surroundings
+            have more than this share of the best surroundings, and more than the best passage gives alone.
         least_score: Nothing is chosen if the best score is lower.
 
     Returns:
@@ -191,7 +192,10 @@ def choose_ranked(
     """Choose as `choose_blocks` among passages already ranked, for a window that asks more than once."""
     if max_tokens <= 0 or max_facts <= 0 or not ranked or ranked[0].score < least_score:
         return []
-    waiting = [entry for entry in ranked if entry.score > ranked[0].score * min_share]
+    least = ranked[0].score * min_share
+    around = max(entry.parts.around for entry in ranked) * min_share
+    around = max(around, ranked[0].parts.alone)
+    waiting = [entry for entry in ranked if entry.score > least or entry.parts.around > around]
     chosen = _choose(waiting, max_tokens=max_tokens, max_facts=max_facts)
     return _fit(chosen, max_tokens=max_tokens, count=count)
 
@@ -201,15 +205,20 @@ class RankedPassage:
     """A passage, its score, and its place: neighbours differ by 1, others by more."""
 
     passage: Passage
-    score: float
+    parts: RecallScore
     place: int
+
+    @property
+    def score(self) -> float:
+        """The score that orders passages."""
+        return self.parts.whole
 
 
 def rank_passages(passages: Sequence[Passage], weights: Mapping[str, float]) -> list[RankedPassage]:
     """Score passages, and order them: best first, of equals the newest; none without weights."""
     if not passages or not weights:
         return []
-    scores = score_passages(passages, weights)
+    scores = score_parts(passages, weights)
     gaps = accumulate((1 if a.end == b.start else 2 for a, b in pairwise(passages)), initial=0)
     ranked = map(RankedPassage, passages, scores, gaps)
     return sorted(ranked, key=lambda entry: (-entry.score, -entry.place))

@@ -42,7 +42,10 @@ class RecallSettings(Settings):
         ge=0,
         description="Most tokens of the user's other sessions in any window, unless preflight asks for more.",
     )
-    recall_most_tokens: int = Field(4_000, ge=0, description="Most tokens of recall in any window.")
+    recall_most_tokens: int = Field(8_000, ge=0, description="Most tokens of recall in any window.")
+    recall_tight_most_tokens: int = Field(
+        4_000, ge=0, description="Most tokens of recall in a window without room for older turns."
+    )
     recall_least_score: float = Field(
         0.07,
         ge=0,

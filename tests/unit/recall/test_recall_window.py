@@ -26,7 +26,9 @@ NOTES = ActiveSummary(1, 1, 30, "They spoke about the depot.")
 TALK = number([says("user", "good morning"), says("assistant", "hello")], 31)
 
 
-LIMITS = RecallLimits(tokens=400, facts=10, tight_share=0.9, free_share=0.5, most_tokens=4_000)
+LIMITS = RecallLimits(
+    tokens=400, facts=10, tight_share=0.9, free_share=0.5, most_tokens=4_000, tight_most_tokens=4_000
+)
 GATE = "The gate code is 4711, and the guard at the gate knows it."
 FERRY = "The ferry leaves at noon. " * 9
 ASIDE = "We spoke of nothing much, and it rained a little that day. " * 3
@@ -184,6 +186,7 @@ limits = st.builds(
     tight_share=st.floats(0, 1),
     free_share=st.floats(0, 1),
     most_tokens=st.integers(0, 5_000),
+    tight_most_tokens=st.integers(0, 5_000),
 )
 
 
@@ -230,8 +233,33 @@ def test_the_cap_is_never_below_the_table_and_never_above_the_most(
     if allowed.is_skipped:
         assert cap == 0
     else:
-        assert allowed.tokens <= cap <= max(allowed.tokens, allowed.most_tokens)
+        most = allowed.most_tokens if free >= allowed.tokens else allowed.tight_most_tokens
+        assert allowed.tokens <= cap <= max(allowed.tokens, most)
         assert allowed.facts_of(cap) >= allowed.facts
+
+
+def test_a_line_with_all_the_questions_words_hides_no_stretch_about_its_subject() -> None:
+    agenda = "Today: the prototype, its buttons, its battery, and what the budget allows."
+    stretch = [f"Prototype {n} weighs more than its buttons and its battery may." for n in range(20, 28)]
+    found = offer(agenda, *[ASIDE] * 10, *stretch, *[ASIDE] * 10, question="prototype buttons battery budget")
+    window = build_messages(request(TALK, notes=NOTES, recall=found))
+    assert window.recalled.roomy
+    region = next(text for text in contents(window) if RECALL_TAG in text)
+    assert all(line in region for line in (agenda, *stretch))
+
+
+def test_nothing_is_shown_around_a_single_line_that_answers() -> None:
+    window = build_messages(request(TALK, notes=NOTES, recall=offer(*[ASIDE] * 9, GATE, *[ASIDE] * 9)))
+    assert window.recalled.roomy
+    region = next(text for text in contents(window) if RECALL_TAG in text)
+    assert GATE in region
+    assert "We spoke of nothing much" not in region
+
+
+def test_recall_has_more_of_a_window_where_all_else_fits() -> None:
+    allowed = replace(LIMITS, most_tokens=8_000)
+    assert allowed.cap(100_000, free=60_000) == 8_000
+    assert allowed.cap(100_000, free=-1) == 4_000
 
 
 @pytest.mark.parametrize(("least", "is_shown"), [(0.0, True), (0.99, True), (1.01, False)])

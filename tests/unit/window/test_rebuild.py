@@ -152,7 +152,7 @@ def beside_history(case: Refused) -> Refused:
     plan = ArtifactPlan((ArtifactDecision(name, ProcessingStrategy.INCLUDE_FULL, 1),))
     shelf = ArtifactCandidates(plan, {name: Available(make_artifact(rows, name), rows)})
     passages = passages_of("The crane stands at berth four. " * 8)
-    recall = RecallOffer(passages, {"crane": 1.0}, RecallLimits(500, 8, 0.5, 0.25, 4_000), 9, 9)
+    recall = RecallOffer(passages, {"crane": 1.0}, RecallLimits(500, 8, 0.5, 0.25, 4_000, 4_000), 9, 9)
     asked = replace(case.request, notes=summary, shelf=shelf, recall=recall)
     return replace(case, request=asked, summary=summary, raw_from=9)
 
