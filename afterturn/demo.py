@@ -8,15 +8,13 @@ from contextlib import ExitStack
 import typer
 from rich.console import Console
 
-from afterturn.background import wait_for_background
 from afterturn.client import ApiError, Client, UnreachableError
+from afterturn.context import DemoRequest, make_console, print_request, print_table
 from afterturn.conversations.bundled import bundled_conversation
-from afterturn.conversations.events import Conversation, TurnEvent
-from afterturn.demo_report import DemoRequest, make_console, print_request, print_table
-from afterturn.progress import progress
+from afterturn.conversations.formats import Conversation, TurnEvent
+from afterturn.progress import Stopped, progress, stop_signals, wait_for_background
 from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack, StackError
-from afterturn.stopping import Stopped, stop_signals
 from context.types import JsonObject
 
 SESSION = "cold-store"

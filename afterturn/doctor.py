@@ -1,21 +1,180 @@
 """`afterturn doctor`: settings that were changed, missing parts, and checks of all services."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
+import psycopg
+import redis
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from afterturn.checks import Finding, check_all
-from afterturn.settings_report import Setting, current_groups, unknown_variables
-from afterturn.tables import AsJson, print_json, print_tables
-from afterturn.target import DATA_DIRECTORY, use_running_stack
+from afterturn.migrate import newest
+from afterturn.operating import DATA_DIRECTORY, AsJson, print_json, print_tables, use_running_stack
+from afterturn.settings import Setting, current_groups, unknown_variables
 from context.text.cut import printable
-from models.release import RELEASE
+from context.tokens import count_text
+from llm.settings import EXTRACTIVE, llm_settings
+from models.database import read_transaction
+from models.encryption.settings import seals
+from models.ledger.caps import SaidBy, budget_settings, find_caps, told
+from models.rekeying.rotation import find_masters
+from models.settings import RELEASE, database_settings
+from workers.settings import worker_settings
+
+CONNECT_TIMEOUT_S = 3
+STALE_AFTER_S = 60
+BACKGROUND_ROLES = ("dispatcher", "worker")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Result of a check: its name, success, and details."""
+
+    what: str
+    is_well: bool
+    seen: str
+
+
+def check_all() -> list[Finding]:
+    """Run all checks; a failing check becomes a finding without stopping the others."""
+    checks: dict[str, Callable[[], Finding]] = {
+        "database": check_database,
+        "background": check_background,
+        "broker": check_broker,
+        "tokenizer": check_tokenizer,
+        "text keys": check_text_keys,
+        "models": check_models,
+        "caps": check_caps,
+    }
+    return [guarded(name, check) for name, check in checks.items()]
+
+
+def guarded(name: str, check: Callable[[], Finding]) -> Finding:
+    """Run a check; an exception becomes a finding."""
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the person reading wants the other checks too
+        reason = str(error).strip().splitlines() or [""]
+        return Finding(name, is_well=False, seen=f"{type(error).__name__}: {reason[0]}")
+
+
+def _connect() -> psycopg.Connection:
+    return psycopg.connect(
+        database_settings().database_url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S
+    )
+
+
+def check_database() -> Finding:
+    """Check that the database answers, is fully migrated, and commits durably."""
+    with _connect() as database:
+        version = database.execute("show server_version").fetchone()
+        durable = database.execute("show synchronous_commit").fetchone()
+        found = database.execute("select to_regclass('alembic_version') is not null").fetchone()
+        migrated = (
+            database.execute("select version_num from alembic_version").fetchone()
+            if found == (True,)
+            else None
+        )
+    if migrated != (newest(),):
+        return Finding(
+            "database",
+            is_well=False,
+            seen=f"at migration {_one(migrated)}, this code knows {newest()}: run `afterturn migrate`",
+        )
+    return Finding(
+        "database",
+        is_well=durable != ("off",),
+        seen=f"PostgreSQL {_one(version)}, migration {_one(migrated)}, synchronous_commit {_one(durable)}",
+    )
+
+
+def check_background() -> Finding:
+    """The dispatcher and a worker have been at work within the last minute."""
+    with _connect() as database:
+        rows = database.execute("select role, max(seen_at) from heartbeat group by role").fetchall()
+    seen = {role: (datetime.now(UTC) - at).total_seconds() for role, at in rows}
+    told = [
+        f"{role} {seen[role]:.0f} s ago" if role in seen else f"{role} never" for role in BACKGROUND_ROLES
+    ]
+    well = all(seen.get(role, STALE_AFTER_S) < STALE_AFTER_S for role in BACKGROUND_ROLES)
+    return Finding("background", is_well=well, seen=f"last at work: {', '.join(told)}")
+
+
+def check_broker() -> Finding:
+    """Check that the broker answers, and never evicts messages to save memory."""
+    with redis.Redis.from_url(
+        worker_settings().broker_url, socket_connect_timeout=CONNECT_TIMEOUT_S, decode_responses=True
+    ) as broker:
+        policy = broker.config_get("maxmemory-policy")["maxmemory-policy"]
+        return Finding("broker", is_well=policy == "noeviction", seen=f"answers, maxmemory-policy {policy}")
+
+
+def check_tokenizer() -> Finding:
+    """Tokens can be counted without a network."""
+    tokens = count_text("Count me, and nobody else.")
+    return Finding(
+        "tokenizer", is_well=tokens > 0, seen=f"counts offline ({tokens} tokens in its test sentence)"
+    )
+
+
+def check_text_keys() -> Finding:
+    """Check that the environment has the keys of all protected stored text."""
+    with read_transaction() as db:
+        masters = find_masters(db)
+    told = [
+        f"{tenants:,} {'tenant' if tenants == 1 else 'tenants'} under {name}"
+        + ("" if opens else ", which AFTERTURN_TEXT_KEYS lacks here or has wrong")
+        for name, (tenants, opens) in masters.items()
+    ]
+    state = f"new text is {'sealed' if seals() else 'stored as it is'}"
+    well = all(opens for _, opens in masters.values())
+    return Finding("text keys", is_well=well, seen="; ".join([*told, state]))
+
+
+def check_models() -> Finding:
+    """Report the models in use and whether caps admit a call; the built-in model is no fault but noted."""
+    settings = llm_settings()
+    try:
+        settings.check_caps(budget_settings().caps)
+    except ValueError as error:
+        return Finding("models", is_well=False, seen=str(error))
+    seen = f"summaries by {settings.summarizer_model}, plans by {settings.context_planner_model}"
+    if settings.summarizer_model == EXTRACTIVE:
+        seen += "; for a real model set a provider's key, for example OPENAI_API_KEY, and SUMMARIZER_MODEL"
+    return Finding("models", is_well=True, seen=seen)
+
+
+def check_caps() -> Finding:
+    """Check that workers use the caps of the present settings; a worker needs a restart for new caps."""
+    own = budget_settings().caps
+    with read_transaction() as db:
+        in_force = find_caps(db, own)
+    if in_force.said_by is SaidBy.OWN_SETTINGS:
+        return Finding("caps", is_well=True, seen="those above; no worker has said yet by which it judges")
+    here, there = told(own), told(in_force.caps)
+    others = [
+        f"AFTERTURN_{name.upper()} is {there[name] or 'none'} there and {here[name] or 'none'} here"
+        for name in here
+        if getattr(own, name) != getattr(in_force.caps, name)
+    ]
+    if others:
+        advice = "start the workers anew with those of here, or look from where theirs are set"
+        return Finding("caps", is_well=False, seen=f"workers judge by others: {', '.join(others)}; {advice}")
+    if in_force.differ:
+        seen = "the worker seen last judges by those above, another one by others: start it anew"
+        return Finding("caps", is_well=False, seen=seen)
+    return Finding("caps", is_well=True, seen="workers judge by those above")
+
+
+def _one(row: tuple[object, ...] | None) -> object:
+    return row[0] if row else None
+
 
 PIPED_WIDTH = 140
 

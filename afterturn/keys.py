@@ -7,8 +7,13 @@ from typing import Annotated
 
 import typer
 
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction, transaction_at
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    known_tenant,
+    operator_transaction,
+    transaction_at,
+)
 from context.text.cut import printable
 from models.tenants.tenant import (
     SCOPES,

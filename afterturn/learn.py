@@ -10,9 +10,14 @@ import typer
 from pydantic import ValidationError
 
 from afterturn.learning_figures import describe_set, print_changes, print_evaluation
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.tables import AsJson, print_json
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    AsJson,
+    known_tenant,
+    operator_transaction,
+    print_json,
+)
 from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.learning.night_settings import LearningSettings

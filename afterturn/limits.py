@@ -8,9 +8,15 @@ from uuid import UUID
 import typer
 from rich.table import Table
 
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.tables import AsJson, print_json, print_tables
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    AsJson,
+    known_tenant,
+    operator_transaction,
+    print_json,
+    print_tables,
+)
 from context.tokens.budget import HistoryLimit
 from models.conversations.history_limit import (
     LEAST_HISTORY_TOKENS,

@@ -11,8 +11,7 @@ from typing import Annotated, Any, NamedTuple, TextIO
 import orjson
 import typer
 
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction
 from context.errors import InvalidInputError
 from context.tool_plans.rows import COLUMNS, PlanRow, number_equals, read_cells, read_row, write_cells
 from models.database import read_transaction, transaction

@@ -10,16 +10,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.tables import print_tables
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction, print_tables
 from api.preflight.decide import load_policy
 from context.errors import InvalidInputError
 from context.preflight.config import PreflightRules, read_config
 from context.preflight.replay import MOST_HARM, NO_CATEGORY, Replay, ReplayVerdict, replay
 from context.preflight.types import LearnedWeights
 from models.preflight.decision import PAGE, join_decisions, load_decisions
-from models.preflight.settings import preflight_settings
+from models.preflight.policy import preflight_settings
 
 app = typer.Typer(
     help="Try a preflight policy on what was decided before.", no_args_is_help=True, add_completion=False

@@ -9,9 +9,15 @@ import typer
 from rich.table import Table
 
 from afterturn.learning_figures import share_of, show_share
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.tables import AsJson, print_json, print_tables
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    AsJson,
+    known_tenant,
+    operator_transaction,
+    print_json,
+    print_tables,
+)
 from context.text.cut import one_line, printable
 from models.learning.prior_set import SetKind, SetPlace, activate_set, roll_back
 from models.learning.set_listing import SetFacts, list_sets

@@ -11,9 +11,7 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 from rich.table import Table
 
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.tables import print_tables
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction, print_tables
 from context.providers.profiles import FALLBACK, ModelProfile, ProfileOverride, resolve_profile
 from models.catalogs.model_profile import (
     find_prices,

@@ -1,11 +1,18 @@
-"""Progress for people: a bar on a terminal, occasional lines elsewhere."""
+"""Progress of background work for people, waiting for its end, and stop signals of a command."""
 
+import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from afterturn.client import Client
 
 LINES = 10
 """Number of progress lines outside of a terminal."""
@@ -77,3 +84,105 @@ def progress(console: Console, what: str, total: int, *, lines: int = LINES) -> 
     )
     with Progress(*columns, console=console) as bar:
         yield Meter(console, what, total, bar)
+
+
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 1.0
+
+
+@dataclass(frozen=True)
+class Background:
+    """Progress of the background work of several sessions.
+
+    Attributes:
+        pending: Sessions with due or running work.
+        messages: Stored messages.
+        summarized: Messages covered by a summary.
+    """
+
+    pending: int
+    messages: int
+    summarized: int
+
+
+def look(client: Client, session_ids: Sequence[str]) -> Background:
+    """Read the progress of the sessions' background work."""
+    states = [client.session(session_id)["freshness"] for session_id in session_ids]
+    return Background(
+        pending=sum(bool(state["pending"]) for state in states),
+        messages=sum(state["last_seq"] for state in states),
+        summarized=sum(state["summarized_through"] for state in states),
+    )
+
+
+def wait_for_background(
+    client: Client,
+    session_ids: Sequence[str],
+    console: Console,
+    *,
+    timeout_s: float,
+    wait: Callable[[float], object] = time.sleep,
+) -> Background:
+    """Wait until nothing is pending, showing the number of ready sessions.
+
+    Args:
+        client: The API.
+        session_ids: The sessions to wait for.
+        console: Output for progress.
+        timeout_s: The longest wait, >= 0; afterwards the work continues without waiting.
+        wait: Waits for a number of seconds.
+
+    Returns:
+        The state at the end; `pending` is 0 unless the time was too short.
+    """
+    deadline = time.monotonic() + timeout_s
+    pause_s = FIRST_PAUSE_S
+    with progress(console, "background work: sessions ready", len(session_ids)) as meter:
+        while True:
+            state = look(client, session_ids)
+            note = f"{state.summarized} of {state.messages} messages summarized"
+            meter.show(len(session_ids) - state.pending, note)
+            if not state.pending or time.monotonic() >= deadline:
+                return state
+            wait(pause_s)
+            pause_s = min(pause_s * 1.5, LONGEST_PAUSE_S)
+
+
+class Stopped(BaseException):
+    """Request to stop the command; error handlers must not catch the exception."""
+
+    def __init__(self, number: int) -> None:
+        """Keep the signal's number."""
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _raise(number: int, _frame: FrameType | None) -> NoReturn:
+    # From here on things are put away: nothing may interrupt that a second time.
+    for other in STOP_SIGNALS:
+        signal.signal(other, _note)
+    raise Stopped(number)
+
+
+def _note(_number: int, _frame: FrameType | None) -> None:
+    """Record the signal and continue."""
+
+
+@contextmanager
+def stop_signals() -> Iterator[None]:
+    """Raise `Stopped` at Ctrl-C, SIGTERM and SIGHUP, once; ignored signals stay ignored.
+
+    A parent, such as nohup, may have set a signal to be ignored on purpose.
+    """
+    numbers = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = {number: signal.signal(number, _raise) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

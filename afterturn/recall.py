@@ -6,8 +6,7 @@ from uuid import UUID
 
 import typer
 
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction
 from models.database import Transaction
 from models.recall.user_switch import find_user_recall, switch_user_recall
 

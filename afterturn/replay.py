@@ -10,13 +10,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from afterturn.background import Background, wait_for_background
 from afterturn.client import ApiError, Client, UnreachableError
-from afterturn.conversations.events import MESSAGES_PER_TURN, Conversation
-from afterturn.conversations.formats import read_conversations
-from afterturn.progress import Meter, progress
-from afterturn.stopping import Stopped, stop_signals
-from afterturn.target import DATA_DIRECTORY, NoTargetError, find_target
+from afterturn.conversations.formats import MESSAGES_PER_TURN, Conversation, read_conversations
+from afterturn.operating import DATA_DIRECTORY, NoTargetError, find_target
+from afterturn.progress import Background, Meter, Stopped, progress, stop_signals, wait_for_background
 from context.errors import InvalidInputError
 
 MAX_SESSION_ID = 180

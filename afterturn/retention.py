@@ -8,18 +8,17 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.tables import print_tables
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction, print_tables
 from models.database import Transaction
-from models.retention.settings import RetentionSettings, retention_settings
 from models.retention.tenant_policy import (
     LastRun,
     Retention,
+    RetentionSettings,
     find_last_run,
     find_retention,
     list_gone,
     put_retention,
+    retention_settings,
 )
 
 app = typer.Typer(

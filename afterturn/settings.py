@@ -1,13 +1,131 @@
-"""`afterturn settings`: every setting with its default and meaning, as a page of Markdown."""
+"""`afterturn settings`: every setting as a page of Markdown, and a report of the values in force."""
 
-from collections.abc import Iterator
+import importlib
+import inspect
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import typer
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from afterturn.settings_report import settings_classes
-from models.settings import MASK, SECRET_NAME, variables
+from models.settings import IN_FILE, MASK, SECRET_NAME, masked, variables
+
+SETTINGS_MODULES = (
+    "models.artifacts.settings",
+    "models.catalogs.settings",
+    "models.conversations.summary_settings",
+    "models.conversations.served_window_settings",
+    "models.settings",
+    "models.preflight.policy",
+    "models.recall.settings",
+    "models.learning.night_settings",
+    "models.retention.tenant_policy",
+    "models.telemetry.tracing",
+    "models.shadow.reads",
+    "models.encryption.settings",
+    "models.ledger.caps",
+    "llm.settings",
+    "api.settings",
+    "workers.settings",
+)
+PREFIX = "AFTERTURN_"
+
+OTHER_VARIABLES = frozenset(
+    {"AFTERTURN_API_KEY", "AFTERTURN_BASE_URL", "AFTERTURN_DATA", "AFTERTURN_PROCESS", "AFTERTURN_STACK"}
+)
+"""Prefixed variables other than settings: for commands, tests and the embedded stack."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting in force.
+
+    Attributes:
+        variable: The setting's environment variable.
+        value: The value in force, safe to show.
+        is_default: True if the environment does not set the value.
+        meaning: The setting's description.
+    """
+
+    variable: str
+    value: str
+    is_default: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class SettingsGroup:
+    """The settings of a class, or the faults found."""
+
+    name: str
+    settings: Sequence[Setting]
+    problems: Sequence[str]
+
+
+def settings_classes(modules: Sequence[str] = SETTINGS_MODULES) -> Iterator[type[BaseSettings]]:
+    """Yield every settings class defined in the modules, in order."""
+    for name in modules:
+        for _, found in inspect.getmembers(importlib.import_module(name), inspect.isclass):
+            if issubclass(found, BaseSettings) and found.__module__ == name:
+                yield found
+
+
+def report(kind: type[BaseSettings], environment: Mapping[str, str]) -> SettingsGroup:
+    """Read a class as a process would.
+
+    Args:
+        kind: The settings class, reading the process's own environment.
+        environment: The same environment, to tell a default from a choice.
+    """
+    try:
+        values = kind()
+    except ValidationError as error:
+        return SettingsGroup(
+            kind.__name__, (), [_problem(kind, details) for details in error.errors(include_input=False)]
+        )
+    settings = [
+        _setting(variables(kind, name, field), getattr(values, name), field, environment)
+        for name, field in kind.model_fields.items()
+    ]
+    return SettingsGroup(kind.__name__, settings, ())
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """List prefixed variables without a setting, since a typing error is silently ignored."""
+    known = {
+        variable
+        for kind in settings_classes()
+        for name, field in kind.model_fields.items()
+        for variable in variables(kind, name, field)
+    }
+    known |= {f"{variable}{IN_FILE}" for variable in known} | OTHER_VARIABLES
+    return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
+
+
+def _setting(
+    names: Sequence[str], value: object, field: FieldInfo, environment: Mapping[str, str]
+) -> Setting:
+    used = next((name for name in names if environment.get(name)), None)
+    variable = used or names[0]
+    return Setting(variable, masked(variable, value), used is None, field.description or "")
+
+
+def _problem(kind: type[BaseSettings], details: Mapping[str, object]) -> str:
+    """Describe a fault without the value, since the value may be secret."""
+    place = details["loc"]
+    name = str(place[0]) if isinstance(place, tuple) and place else ""
+    field = kind.model_fields.get(name)
+    variable = variables(kind, name, field)[0] if field else name or kind.__name__
+    return f"{variable}: {details['msg']}"
+
+
+def current_groups() -> list[SettingsGroup]:
+    """Read all groups of settings for the present process."""
+    return [report(kind, os.environ) for kind in settings_classes()]
+
 
 HEAD = """\
 # Settings

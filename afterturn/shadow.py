@@ -1,28 +1,119 @@
-"""Shadow mode: compute parts without using them, and show their savings and losses."""
+"""Shadow mode: compute parts without using them, show savings and losses, and probe planted facts."""
 
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 from rich.table import Table
 
 from afterturn.client import ApiError, Client, UnreachableError
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.planting import Probe, plant_and_probe
-from afterturn.tables import AsJson, print_json, print_tables
-from afterturn.target import DATA_DIRECTORY, NoTargetError, find_target
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    AsJson,
+    NoTargetError,
+    find_target,
+    known_tenant,
+    operator_transaction,
+    print_json,
+    print_tables,
+)
 from afterturn.usage import found_table
 from api.shadow.routes import MOST_DAYS, report_members
+from context.shadow.planted import PLANTED, planted_turns
 from context.shadow.verdict import PartReport, ShadowPart, Share, read_parts
+from context.types import JsonObject
 from models.database import database_now
 from models.learning.cache_found import found_by_model
 from models.learning.speculation import MadeAhead, made_ahead
-from models.shadow.reads import find_switch, set_switch
-from models.shadow.settings import shadow_settings
-from models.shadow.sums import report_shadow
+from models.shadow.reads import find_switch, report_shadow, set_switch, shadow_settings
+
+MODEL = "gpt-4o"
+WINDOW = {"model": MODEL, "context_window": 16_000, "max_tokens": 500}
+SMALL = {"model": MODEL, "context_window": 4_000, "max_tokens": 500}
+"""Window sizes: large enough for the whole conversation, and small enough to need a summary."""
+
+PAUSE_S = 0.5
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A question with the windows holding its fact.
+
+    Attributes:
+        question: The question.
+        served: True if raw history holds the fact.
+        would: Presence of the fact in the window with each part, by name.
+        served_tokens: Tokens of the raw window.
+        would_tokens: Tokens of the other windows, by name.
+    """
+
+    question: str
+    served: bool
+    would: Mapping[str, bool]
+    served_tokens: int
+    would_tokens: Mapping[str, int]
+
+
+def plant_and_probe(
+    client: Client,
+    *,
+    session_id: str = "",
+    wait_s: float = 60.0,
+    pause: Callable[[float], object] = time.sleep,
+) -> list[Probe]:
+    """Store the conversation, wait for its summary, and ask every question.
+
+    Args:
+        client: The API, with a key for writing and administration.
+        session_id: The session, not yet existing; empty for a generated name.
+        wait_s: Longest wait for the summary, in seconds; without a summary every fact is present.
+        pause: Waits for a number of seconds.
+
+    Raises:
+        ApiError: The API refuses, with the reason.
+        UnreachableError: The API does not answer.
+    """
+    name = session_id or f"planted-{uuid4().hex[:12]}"
+    for number, (said, answer) in enumerate(planted_turns(), 1):
+        client.record_turn(name, _turn(number, said, answer))
+    _await_summary(client, name, wait_s, pause)
+    return [_probe(client, name, planted.question, planted.fact) for planted in PLANTED]
+
+
+def _turn(number: int, said: str, answer: str) -> JsonObject:
+    messages = [{"role": "user", "content": said}, {"role": "assistant", "content": answer}]
+    return {"turn_id": f"planted-{number}", "messages": messages, "model": MODEL}
+
+
+def _await_summary(client: Client, session_id: str, wait_s: float, pause: Callable[[float], object]) -> None:
+    """Read in a too small window until the summary is in force: under pressure, activation is immediate."""
+    asked = {**SMALL, "messages": [{"role": "user", "content": "How far are we?"}]}
+    for _ in range(int(wait_s / PAUSE_S) + 1):
+        client.context(session_id, asked)
+        if client.session(session_id)["tokens"]["summary"]:
+            return
+        pause(PAUSE_S)
+
+
+def _probe(client: Client, session_id: str, question: str, fact: str) -> Probe:
+    asked = {**WINDOW, "messages": [{"role": "user", "content": question}], "facts": [fact]}
+    found = client.probe(session_id, {**asked, "parts": [ShadowPart.SUMMARIES]})
+    would = found["would_be"]
+    return Probe(
+        question,
+        found["served"]["held"][0],
+        {name: one["held"][0] for name, one in would.items()},
+        found["served"]["certificate"]["input_tokens"],
+        {name: one["certificate"]["input_tokens"] for name, one in would.items()},
+    )
+
 
 app = typer.Typer(
     help="Compute parts without using them; see what they would save and lose.",

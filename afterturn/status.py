@@ -14,14 +14,12 @@ from rich.live import Live
 from sqlalchemy import Engine, make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+from afterturn.operating import DATA_DIRECTORY, AsJson, print_json, use_running_stack
+from afterturn.progress import Stopped, stop_signals
 from afterturn.status_view import StatusReading, draw, draw_trouble, judge
-from afterturn.stopping import Stopped, stop_signals
-from afterturn.tables import AsJson, print_json
-from afterturn.target import DATA_DIRECTORY, use_running_stack
 from models.database import make_engine
-from models.database_settings import database_settings
 from models.ledger.caps import budget_settings, find_caps
-from models.release import RELEASE
+from models.settings import RELEASE, database_settings
 from models.snapshot import Spend, sum_spend, take_snapshot
 
 PIPED_WIDTH = 120

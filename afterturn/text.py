@@ -11,19 +11,19 @@ from uuid import UUID
 import typer
 from rich.table import Table
 
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
-from afterturn.tables import print_tables
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction, print_tables
 from models.database import Transaction
-from models.encryption.forgotten import find_uncleared, note_cleared
+from models.encryption.cipher import find_uncleared, note_cleared
 from models.encryption.keys import TextUnavailableError
 from models.encryption.settings import seals, text_settings
-from models.rekeying.audit import CountedCells, Unreadable, count_text
 from models.rekeying.columns import COLUMNS, count_cells
 from models.rekeying.purge import shed_unreadable
 from models.rekeying.rotation import (
+    CountedCells,
     Transactions,
+    Unreadable,
     change_rows,
+    count_text,
     forget_text_key,
     list_text_tenants,
     rotate_keys,

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from afterturn.stack.request import Addresses
+from afterturn.operating import DATA_DIRECTORY
+from afterturn.progress import Stopped, stop_signals
+from afterturn.stack.roles import Addresses
 from afterturn.stack.stack import Stack, StackError
 from afterturn.stack.supervisor import Event
-from afterturn.stopping import Stopped, stop_signals
-from afterturn.target import DATA_DIRECTORY
 from api.settings import api_settings
 
 FOREVER_S = 3600.0

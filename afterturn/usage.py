@@ -10,9 +10,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from afterturn.operating import known_tenant, operator_transaction
-from afterturn.tables import AsJson, print_json, print_tables
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    AsJson,
+    known_tenant,
+    operator_transaction,
+    print_json,
+    print_tables,
+)
 from models.learning.cache_found import ModelFound, found_by_model
 from models.ledger.by_day import all_usage_by_day
 from models.ledger.call import DayUsage, Spent, charged_today, spent_today

@@ -8,9 +8,7 @@ from uuid import UUID
 
 import typer
 
-from afterturn.operating import known_tenant, operator_transaction
-from afterturn.tables import AsJson, print_json
-from afterturn.target import DATA_DIRECTORY
+from afterturn.operating import DATA_DIRECTORY, AsJson, known_tenant, operator_transaction, print_json
 from context.text.cut import one_line, printable
 from models.database import Transaction, database_now
 from models.due_work.operator import (

@@ -11,7 +11,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import events, keys, model_limits, plans, usage, work
+from api import events, keys, metrics, model_limits, plans, usage, work
 from api.artifacts import attachments, of_session
 from api.artifacts import routes as artifacts
 from api.catalogs import budgets, prior_sets
@@ -20,16 +20,13 @@ from api.context import batch, compress
 from api.context import routes as contexts
 from api.context.first_reads import prepare_catalogs
 from api.http import errors, health
-from api.http.middleware import GuardAnswers, NameRequests, TraceRequests
+from api.http.caller_limits import KeepPlaces, TenantPlaces, limits
+from api.http.errors import NoteDeeds
+from api.http.middleware import GuardAnswers, MeasureRequests, NameRequests, RequestTimes, TraceRequests
 from api.http.openapi import API_VERSION, describe_calls
-from api.http.places import KeepPlaces, TenantPlaces
 from api.http.process_group import group
-from api.http.rate_limit import limits
-from api.http.request_times import MeasureRequests, RequestTimes
-from api.http.retry import NoteDeeds
 from api.inspector import routes as inspector
 from api.mcp.door import McpDoor
-from api.metrics import routes as metrics
 from api.preflight import routes as preflight_calls
 from api.sessions import erase, fork, history, history_limit, listing, retention, sync, user_recall, windows
 from api.sessions import routes as sessions
@@ -39,7 +36,7 @@ from api.turns import append, changes
 from api.turns import routes as turns
 from context.tokens import count_text
 from models.process_start import require_settings
-from models.release import RELEASE
+from models.settings import RELEASE
 from models.telemetry.counters import flushing
 from models.telemetry.tracing import close_traces, name_process, tracing_settings
 

@@ -8,11 +8,9 @@ from fastapi import APIRouter, Path, Query, Request, Response, status
 from fastapi import Depends as Needs
 from pydantic import Field
 
-from api.answers.base import answers
-from api.answers.keys import KeyEntry, KeyList, NewKey
+from api.answers.base import KeyEntry, KeyList, NewKey, answers
 from api.http.call import Body, BodyCall, Parameters, documented, id_in_path
-from api.http.errors import ProblemError, not_found
-from api.http.retry import committed
+from api.http.errors import ProblemError, committed, not_found
 from models.database import Transaction, database_now, read_transaction
 from models.tenants.call_role import outside_wall
 from models.tenants.tenant import (

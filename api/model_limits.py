@@ -15,8 +15,7 @@ from starlette.background import BackgroundTask
 from api.answers.base import ApiAnswer, answers
 from api.answers.context import LearnedLimits
 from api.http.call import BodyCall, Parameters
-from api.http.errors import ProblemError
-from api.http.retry import committed
+from api.http.errors import ProblemError, committed
 from context.providers.usage import read_report
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.database import read_transaction, transaction

@@ -18,13 +18,9 @@ from api.http.call import (
     documented,
     hold_back,
 )
-from api.http.cursor import bad_cursor, read_cursor, write_cursor
-from api.http.encoding import encode
-from api.http.errors import ProblemError, not_found
-from api.http.ids import check_id
-from api.http.retry import committed
-from api.http.turnstile import CHANGES_NAMED_SESSION
-from api.http.waiting import wait_for_work
+from api.http.errors import ProblemError, committed, not_found
+from api.http.values import bad_cursor, check_id, encode, read_cursor, write_cursor
+from api.http.waiting import CHANGES_NAMED_SESSION, wait_for_work
 from context.tool_plans.features import IntentFeatures, intent_sha, read_features
 from context.tool_plans.outcomes import Merged, Outcome, StepOutcome
 from context.tool_plans.projection import project_plans

@@ -5,8 +5,7 @@ from functools import lru_cache
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from context.providers.rate_limit import Rate
-from models.address import AddressOrNone, with_password
-from models.settings import Settings
+from models.settings import AddressOrNone, Settings, with_password
 
 MCP_PATH = "/mcp"
 """Path of the Model Context Protocol."""

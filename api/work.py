@@ -8,11 +8,10 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from api.answers.base import answers
-from api.answers.work import WorkAnswer
+from api.answers.base import WorkAnswer, answers
 from api.http.call import BodyCall, Parameters
 from models.database import database_now, read_transaction
-from models.due_work.listing import list_unfinished
+from models.due_work.operator import list_unfinished
 from models.due_work.queue import DueWork, WorkKind, WorkState
 
 router = APIRouter(prefix="/v1", tags=["usage"])

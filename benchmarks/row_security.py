@@ -18,8 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from afterturn.operating import transaction_at
-from afterturn.stack.request import Addresses
-from afterturn.stack.roles import SERVERS, StackRole
+from afterturn.stack.roles import SERVERS, Addresses, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.context_read.plain import seed, server_ms
 from benchmarks.report import save

@@ -1,34 +1,104 @@
-"""The only way to models: reserve, ask once, settle. No retry here, and no open transaction during a call."""
+"""The only way to models: reserve, ask a chain of candidates once each, settle. No open transaction."""
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
+from typing import TypeVar
 from uuid import UUID
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
+from context.errors import AfterturnError
 from context.tokens.text import count_text
-from llm import builtin
 from llm import litellm_client as door
-from llm.accounting import count_call, count_denial, find_price, judged_by
-from llm.call import RawReply, ask
-from llm.chain import first_answer
-from llm.failures import Cause, LlmFailure
-from llm.pricing import FREE, Price, billed_usd, cost_usd
-from llm.requests import CompletionReply, CompletionRequest, Usage
+from llm.call import RawReply, ask, traced
+from llm.failures import Cause, FailureKind, LlmFailure
+from llm.pricing import FREE, Price, billed_usd, cost_usd, count_call, count_denial, find_price, judged_by
+from llm.requests import CompletionReply, CompletionRequest, Usage, answer
 from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
-from llm.traced import traced
 from models.database import Transaction, database_now, transaction
 from models.ledger.by_day import failures_in_a_row
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import BudgetDeniedError, Caps, budget_settings
-from models.providers.circuit_breaker import BreakerRules, admit, note_failure, note_success
-from models.providers.rate_limit import ProviderPacedError, take_turn
+from models.providers.circuit_breaker import (
+    BreakerRules,
+    ProviderPacedError,
+    ProviderParkedError,
+    admit,
+    note_failure,
+    note_success,
+    take_turn,
+)
+
+T = TypeVar("T")
+
+_NEXT_MODEL_MAY_HELP = frozenset(
+    {FailureKind.RETRY_AFTER, FailureKind.RETRY_BACKOFF, FailureKind.PERMANENT, FailureKind.QUOTA}
+)
+
+
+def first_answer(models: Sequence[str], ask: Callable[[str], T], *, park_s: float) -> T:
+    """Call models in order until a model answers.
+
+    Without an answer, the refusal with the shortest wait is raised: work refused by a fallback for key, price
+    or format comes again as soon as the first model is available. Work over a cap or beyond the rate limit
+    waits, and is not passed on to a fallback.
+
+    Args:
+        models: Model names, at least one, the wanted model first.
+        ask: Function that calls a model once.
+        park_s: Pause of a model to be mended by an operator, in seconds.
+
+    Raises:
+        LlmFailure: The failure of the only model, or the failure with the shortest wait.
+        ProviderParkedError: The same for a model not available now.
+        BudgetDeniedError: The same for a model without room under a cap.
+    """
+    refusals: list[AfterturnError] = []
+    for model in models:
+        try:
+            return ask(model)
+        except (ProviderPacedError, BudgetDeniedError) as not_now:
+            if not refusals:
+                raise
+            refusals.append(not_now)
+        except ProviderParkedError as parked:
+            refusals.append(parked)
+        except LlmFailure as failure:
+            if failure.kind not in _NEXT_MODEL_MAY_HELP:
+                raise
+            refusals.append(failure)
+    refusal = min(reversed(refusals), key=lambda one: _wait_s(one, park_s))
+    if isinstance(refusal, ProviderParkedError) and refusal.gates:
+        refusal.gates = tuple(gate for one in refusals for gate in _gates(one))
+    raise refusal
+
+
+def _gates(refusal: AfterturnError) -> tuple[str, ...]:
+    """List the models that may be available before the stated time, with a breaker in the way."""
+    if isinstance(refusal, ProviderParkedError):
+        return refusal.gates
+    if isinstance(refusal, LlmFailure) and refusal.parks and refusal.model is not None:
+        return (refusal.model,)
+    return ()
+
+
+def _wait_s(refusal: AfterturnError, park_s: float) -> float:
+    """Compute the time until a refusal may be over; infinite for a refused question."""
+    if isinstance(refusal, LlmFailure):
+        if refusal.parks:
+            return park_s
+        return (refusal.retry_after_s or 0.0) if refusal.transient else math.inf
+    if isinstance(refusal, ProviderParkedError | BudgetDeniedError):
+        return refusal.retry_in_s
+    return math.inf
+
 
 log = structlog.get_logger()
 
@@ -272,7 +342,7 @@ def _cost(attempt: _Attempt, raw: RawReply) -> Decimal | None:
 
 def _ask_builtin(request: CompletionRequest) -> RawReply:
     """Answer with the built-in model: at once, and free."""
-    text = builtin.answer(request)
+    text = answer(request)
     if text is None:
         raise LlmFailure(
             Cause.INVALID_REQUEST, "the built-in model only summarizes; configure a model for the rest"

@@ -1,15 +1,23 @@
-"""Prices of calls: known rates, imported lists, or unknown. An unknown price is never 0."""
+"""Prices of calls: known rates, imported lists, or unknown, never 0; and the account of a call."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from hashlib import sha256
 from types import ModuleType
 from typing import Any
+from uuid import UUID
 
 from context.providers.profiles import ModelPrice, ProfileOverride
+from llm import litellm_client as door
 from llm.litellm_client import load
-from llm.requests import Usage
-from llm.settings import EXTRACTIVE, Rates
+from llm.requests import CompletionRequest, Usage
+from llm.settings import EXTRACTIVE, LlmSettings, Rates
+from models.catalogs.model_profile import load_prices
+from models.database import Transaction
+from models.ledger.call import Settlement
+from models.ledger.caps import Denial
+from models.telemetry.counters import Counted, count
 
 FREE = Rates(input=Decimal(0), output=Decimal(0))
 MOST_USD = Decimal(99_999_999)
@@ -186,3 +194,47 @@ def _window(tokens: object) -> int | None:
     if isinstance(tokens, bool) or not isinstance(tokens, int | float) or not 1 <= tokens <= _MOST_TOKENS:
         return None
     return int(tokens)
+
+
+def judged_by(settings: LlmSettings, model: str, price: Price) -> str:
+    """Return a digest of the settings and the price, with the model."""
+    rates = price.rates.model_dump_json() if price.rates else "unknown"
+    digest = sha256(f"{settings.model_dump_json()} {rates}".encode()).hexdigest()
+    return f"{digest[:16]} {model}"
+
+
+def judged_now(db: Transaction, settings: LlmSettings, tenant_id: UUID, earlier: str) -> str:
+    """Return the present fingerprint for the same model; equal to `earlier` without a change."""
+    _, _, model = earlier.partition(" ")
+    return judged_by(settings, model, find_price(db, settings, tenant_id, model))
+
+
+def find_price(db: Transaction, settings: LlmSettings, tenant_id: UUID, model: str) -> Price:
+    """Find a model's price for a tenant."""
+    own, listed = load_prices(db, tenant_id, model)
+    return price_of(door.load(), model, settings.llm_prices, own=own, listed=listed)
+
+
+def count_call(request: CompletionRequest, end: Settlement) -> None:
+    """Count a settled call; an unknown amount is not counted as 0."""
+    place = (request.purpose, request.model)
+    count(Counted.CALLS, *place, end.failure or "ok")
+    count(Counted.CALL_SECONDS, *place, by=max(end.latency_s, 0))
+    tokens = {
+        "input": end.input_tokens,
+        "cached": end.cached_tokens,
+        "output": end.output_tokens,
+        "reasoning": end.reasoning_tokens,
+    }
+    for direction, amount in tokens.items():
+        if amount:
+            count(Counted.CALL_TOKENS, *place, direction, by=amount)
+    if end.price_usd is not None:
+        count(Counted.SPEND_USD, *place, by=float(end.price_usd))
+    elif end.input_tokens is not None:
+        count(Counted.UNPRICED, *place)
+
+
+def count_denial(denial: Denial) -> None:
+    """Count a call denied by a cap."""
+    count(Counted.DENIED, denial.scope, denial.unit)

@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from models.database_settings import DatabaseSettings, database_settings
 from models.errors import Trouble, trouble_of
+from models.settings import DatabaseSettings, database_settings
 from models.tenants.call_role import (
     as_role,
     name_in_transaction,

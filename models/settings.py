@@ -1,12 +1,15 @@
-"""Base class of the settings of every package, secrets from files, and the values that may be shown."""
+"""Base class of all settings, secrets, addresses of servers, the database's settings, and the release."""
 
 import os
 import re
+import tomllib
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
+from urllib.parse import quote
 
-from pydantic import AliasChoices, SecretStr
+from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationInfo, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -99,3 +102,97 @@ def masked(variable: str, value: object) -> str:
     if isinstance(value, SecretStr) or SECRET_NAME.search(variable.lower()):
         return MASK
     return URL_PASSWORD.sub(rf"\1{MASK}@", str(value))
+
+
+_HOST = r"(?:\[[^\]@]*\]|[^@:/?#\[\]\s,]*)(?::\d*)?"
+_ONE = re.compile(rf"[a-zA-Z][\w+.-]*://(?:[^@/?#\s]*@)?{_HOST}(?:,{_HOST})*(?:/[^@?#\s]*)?(?:\?[^#\s]*)?")
+_BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def check_address(address: str) -> str:
+    """Check that the parts of an address can be told apart; sentinel addresses may come in a list.
+
+    Drivers quote an unreadable address, password included, in logs and on the screen.
+
+    Args:
+        address: The text written by the operator.
+
+    Raises:
+        ValueError: The text is no address; the message does not repeat the text.
+    """
+    for one in address.split(";"):
+        if _ONE.fullmatch(one) is None or _BARE_PERCENT.search(one):
+            raise ValueError(
+                "is no address: write scheme://user:password@host:port/name, and in the password %2F for a "
+                "slash, %40 for an at sign, %23 for a hash, %3F for a question mark, %3B for a semicolon and "
+                "%25 for a percent sign"
+            )
+    return address
+
+
+_LOGIN = re.compile(r"(?P<scheme>[a-zA-Z][\w+.-]*://)(?:(?P<user>[^@:/?#]*)(?P<password>:[^@/?#]*)?@)?")
+
+
+def with_password(address: str, password: str) -> str:
+    """Write a password into each address of a list that has none.
+
+    Args:
+        address: Checked addresses, separated by semicolons.
+        password: The password as it is, without escapes; empty for none.
+    """
+    if not password or not address:
+        return address
+    return ";".join(_insert(one, quote(password, safe="")) for one in address.split(";"))
+
+
+def _insert(address: str, password: str) -> str:
+    found = _LOGIN.match(address)
+    if found is None or found["password"]:
+        return address
+    return f"{found['scheme']}{found['user'] or ''}:{password}@{address[found.end() :]}"
+
+
+Address = Annotated[str, AfterValidator(check_address)]
+"""A setting with the address of a server."""
+
+AddressOrNone = Annotated[str, AfterValidator(lambda address: address and check_address(address))]
+"""A setting with the address of an optional server; empty without a server."""
+
+
+class DatabaseSettings(Settings):
+    """The database's address and its limits; read once from `AFTERTURN_*`."""
+
+    database_password: SecretStr = Field(
+        SecretStr(""), description="Password for an address without one; any characters."
+    )
+    database_url: Address = Field("postgresql://localhost/afterturn", description="Address of PostgreSQL.")
+    pool_size: int = Field(16, ge=1, description="Connections kept open per process; 4 in a worker.")
+    pool_overflow: int = Field(
+        24, ge=0, description="Additional connections per process under load; 4 in a worker."
+    )
+    pool_timeout_s: float = Field(
+        5, gt=0, description="Seconds a call waits for a connection; 60 in a worker."
+    )
+    row_security: bool = Field(
+        default=False, description="Enforce tenant isolation by row security in PostgreSQL."
+    )
+    statement_timeout_ms: int = Field(15_000, ge=1, description="Statement timeout, in milliseconds.")
+    lock_timeout_ms: int = Field(5_000, ge=1, description="Lock timeout, in milliseconds.")
+    idle_in_transaction_timeout_ms: int = Field(
+        15_000, ge=1, description="Timeout of an idle transaction, in milliseconds."
+    )
+
+    @field_validator("database_url")
+    @classmethod
+    def _log_in(cls, address: str, info: ValidationInfo) -> str:
+        return with_password(address, info.data["database_password"].get_secret_value())
+
+
+database_settings = lru_cache(DatabaseSettings)
+"""Read the settings once; later changes have no effect."""
+
+
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+
+RELEASE: str = tomllib.loads(PROJECT.read_text())["project"]["version"]
+"""Number of the release, such as `0.2.0`; the version of the calls is `API_VERSION`."""

@@ -28,16 +28,15 @@ from kombu.transport import virtual
 from kombu.transport.redis import Channel, QoS
 
 from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
-from models.database_settings import database_settings
 from models.due_work.kinds import WorkQueue
 from models.ledger.caps import budget_settings
 from models.process_start import or_exit, require_settings, tell_start
+from models.settings import database_settings
 from models.telemetry.logging import configure_logging
 from models.telemetry.tracing import close_traces, name_process
-from workers.places import end_places
-from workers.settings import worker_settings
+from workers.drain import end_places
+from workers.settings import SCHEDULE, worker_settings
 from workers.telemetry import PoolSign, flusher, settings_in_use, show_life, show_loop
-from workers.tick import SCHEDULE
 
 # A bell whose connection broke is not put back into its queue: the dispatcher rings again. Kombu would
 # use the closed connection for it, and the error ends the whole worker, in the middle of a call.

@@ -1,29 +1,134 @@
-"""The dispatcher rings bells for due work. The dispatcher keeps no state to lose, and any number may run."""
+"""The dispatcher rings bells for due work: broker messages that wake a worker and name no work."""
 
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
 from types import FrameType
+from typing import Any
 
 import psycopg
 import structlog
+from celery import Celery
+from kombu import Queue
+from kombu.exceptions import ChannelError, OperationalError
 from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy.exc import SQLAlchemyError
 
 from llm.settings import llm_settings
 from models.database import read_transaction, transaction
-from models.database_settings import database_settings
-from models.due_work.fair_claim import look
+from models.due_work.fair_claim import Due, look
 from models.due_work.heartbeat import QUEUES_HELD
+from models.due_work.kinds import WorkQueue
 from models.due_work.queue import WAKE_CHANNEL, WorkKind
 from models.due_work.waiting import release_parked
 from models.process_start import or_exit, require_settings, tell_start
+from models.settings import database_settings
 from models.telemetry.logging import configure_logging
 from models.telemetry.tracing import close_traces, name_process
 from workers.app import app
-from workers.bells import Bells, keep_short, ring_for
-from workers.settings import WorkerSettings, worker_settings
+from workers.settings import RUNG_AT, TaskName, WorkerSettings, worker_settings
 from workers.telemetry import show_life, show_loop
+
+MOST_WAITING = 100
+"""Longest queue of bells: more messages were left there by others, and the queue is emptied."""
+
+
+class Bells:
+    """The broker's queues, each with a few bells at most."""
+
+    def __init__(self, celery: Celery) -> None:
+        """Use the broker of a Celery application."""
+        self._celery = celery
+
+    def waiting(self, queue: str) -> int:
+        """Count the messages of a queue not taken yet.
+
+        Raises:
+            OperationalError: The broker is away.
+        """
+        with self._at(queue) as found:
+            try:
+                return int(found.queue_declare(passive=True).message_count)
+            except ChannelError:
+                return 0  # a queue that is empty is not there
+
+    def ring(self, queue: str, at: datetime) -> None:
+        """Send a bell.
+
+        Args:
+            queue: Queue of the woken workers.
+            at: Time of the look that found due work, by the database's clock.
+
+        Raises:
+            OperationalError: The broker is away.
+        """
+        self._celery.send_task(
+            TaskName.BELL,
+            queue=queue,
+            headers={RUNG_AT: at.isoformat()},
+            retry=False,
+            ignore_result=True,
+        )
+
+    def clear(self, queue: str) -> None:
+        """Drop the waiting messages of a queue: due work is in Postgres, and ticks come again.
+
+        Raises:
+            OperationalError: The broker is away.
+        """
+        with self._at(queue) as found:
+            found.purge()
+
+    @contextmanager
+    def _at(self, queue: str) -> Iterator[Any]:
+        with self._celery.producer_or_acquire() as producer:
+            connection = producer.connection
+            try:
+                yield Queue(queue, channel=connection.default_channel)
+            except ChannelError:
+                raise
+            except (*connection.connection_errors, *connection.channel_errors) as error:
+                raise OperationalError(type(error).__name__) from error
+
+
+def due_by_queue(due: Due) -> Mapping[str, int]:
+    """Sum the due pieces for each queue with due work."""
+    sums: dict[str, int] = {}
+    for group, pieces in due.pieces.items():
+        queue = group.kind.queue if group.kind else WorkQueue.ISOLATION
+        sums[queue] = sums.get(queue, 0) + pieces
+    return sums
+
+
+def ring_for(due: Due, bells: Bells, *, most: int) -> Mapping[str, int]:
+    """Ring so that each queue has no more bells than due pieces, and no more than allowed.
+
+    Args:
+        due: Due work, counted at least as far as `most`.
+        bells: Bells to ring.
+        most: Maximum number of bells in a queue.
+
+    Returns:
+        Number of bells sent to each queue.
+    """
+    sent: dict[str, int] = {}
+    for queue, pieces in due_by_queue(due).items():
+        sent[queue] = max(min(pieces, most) - bells.waiting(queue), 0)
+        for _ in range(sent[queue]):
+            bells.ring(queue, due.at)
+    return sent
+
+
+def keep_short(bells: Bells) -> Mapping[str, int]:
+    """Empty every queue with too many messages. Returns the number of messages found in each queue."""
+    held = {queue.value: bells.waiting(queue) for queue in WorkQueue}
+    for queue, waiting in held.items():
+        if waiting > MOST_WAITING:
+            bells.clear(queue)
+    return held
+
 
 log = structlog.get_logger()
 

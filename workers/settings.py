@@ -1,13 +1,14 @@
-"""Settings of the background processes: leases, bells, retries, and the broker."""
+"""Settings of the background processes: leases, bells, retries, the broker, and the schedule of beat."""
 
+from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
-from models.address import Address, with_password
-from models.settings import Settings
+from models.due_work.kinds import WorkQueue
+from models.settings import Address, Settings, with_password
 
 
 class WorkerSettings(Settings):
@@ -127,3 +128,34 @@ precompute_settings = lru_cache(PrecomputeSettings)
 
 worker_settings = lru_cache(WorkerSettings)
 """Read the settings once; later changes have no effect."""
+
+
+class TaskName(StrEnum):
+    """Names of tasks on the wire beside those of `WorkKind`. A renamed task strands queued messages."""
+
+    BELL = "bell"
+    TICK = "maintenance.tick"
+
+
+RUNG_AT = "rung_at"
+"""Header of a bell with the time of the due work, by the database's clock.
+
+A worker with a later look without due work need not look again.
+"""
+
+CLOCKS_APART_S = 7_200
+"""Tolerated difference of two machines' clocks. Celery compares a tick's expiry with the clock of the taking
+machine: a worker with a clock ahead by more than a tick's life would take no tick.
+"""
+
+SCHEDULE: dict[str, dict[str, Any]] = {
+    "tick": {
+        "task": TaskName.TICK,
+        "schedule": worker_settings().tick_s,
+        # A tick that nobody took is worth nothing once the next one is there.
+        "options": {
+            "queue": WorkQueue.MAINTENANCE.value,
+            "expires": worker_settings().tick_s + CLOCKS_APART_S,
+        },
+    }
+}

@@ -27,14 +27,12 @@ from models.due_work.queue import Claim, WorkKind, enqueue
 from models.learning.night_settings import learning_settings
 from models.ledger.caps import budget_settings
 from models.recall.settings import recall_settings
-from models.retention.settings import retention_settings
-from models.retention.tenant_policy import OPERATOR, RETENTION
-from models.shadow.settings import shadow_settings
+from models.retention.tenant_policy import OPERATOR, RETENTION, retention_settings
+from models.shadow.reads import shadow_settings
 from models.tenants.tenant import ensure_tenant
 from workers.app import app, asked_to_stop, node, recycled
-from workers.bells import Bells
-from workers.drain import Drained, Ear, drain
-from workers.events import EventSender, WorkPiece, piece_events
+from workers.dispatch import Bells
+from workers.drain import Drained, Ear, Places, Served, WakeNext, drain, is_closed, open_places, served_by
 from workers.jobs.artifact_plan import plan_contexts
 from workers.jobs.learn.night import ask_for_the_night, learn
 from workers.jobs.lifecycle import Handler, do_work, rules_of
@@ -47,11 +45,8 @@ from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, CAPS, sweep
 from workers.jobs.tool_plan import make_plan
 from workers.jobs.wake import key_passages, wake_sessions
 from workers.limits import time_limits
-from workers.places import Places, WakeNext, is_closed, open_places
-from workers.queues import Served, served_by
-from workers.settings import WorkerSettings, precompute_settings, worker_settings
-from workers.telemetry import settings_in_use, show_life
-from workers.tick import RUNG_AT, TaskName
+from workers.settings import RUNG_AT, TaskName, WorkerSettings, precompute_settings, worker_settings
+from workers.telemetry import EventSender, WorkPiece, piece_events, settings_in_use, show_life
 
 log = structlog.get_logger()
 

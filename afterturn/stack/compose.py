@@ -1,24 +1,133 @@
-"""Composition of the stack: processes, their order and their settings."""
+"""Composition of the stack: processes, their order, ports, settings and readiness."""
 
+import errno
+import http.client
+import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
-from afterturn.stack import ready, roles
-from afterturn.stack.home import Home
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack import roles
+from afterturn.stack.home import MARK, Home
 from afterturn.stack.processes import Launch
-from afterturn.stack.request import Addresses, StackRequest
-from afterturn.stack.roles import LOOPBACK, StackRole
+from afterturn.stack.roles import LOOPBACK, Addresses, StackRequest, StackRole
 from afterturn.stack.servers import Postgres, Valkey
 from afterturn.stack.supervisor import Unit
-from afterturn.stack.sweep import MARK
 from api.http.process_group import usable_cores
+
+
+class PortTakenError(Exception):
+    """A port requested by number is taken."""
+
+
+class ReservedPorts:
+    """Ports held by bound sockets without listening.
+
+    The kernel never assigns a bound port, yet a server with SO_REUSEADDR, as in all of the stack's servers,
+    may bind and listen on the port. So the port stays reserved over every restart of the server.
+    """
+
+    def __init__(self) -> None:
+        """Start without any port."""
+        self._held: list[socket.socket] = []
+
+    def reserve(self, wanted: int = 0, *, preferred: int = 0) -> int:
+        """Hold a port until `close`.
+
+        Args:
+            wanted: The required port, or 0 for any.
+            preferred: The port to try first if any port will do, or 0.
+
+        Returns:
+            The port's number.
+
+        Raises:
+            PortTakenError: The port `wanted` is in use.
+        """
+        if wanted:
+            return self._hold(wanted)
+        try:
+            return self._hold(preferred)
+        except PortTakenError:
+            return self._hold(0)
+
+    def _hold(self, port: int) -> int:
+        holder = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            holder.bind((LOOPBACK, port))
+        except OSError as error:
+            holder.close()
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+            raise PortTakenError(f"port {port} on {LOOPBACK} can't be had: {error.strerror}") from error
+        self._held.append(holder)
+        return int(holder.getsockname()[1])
+
+    def close(self) -> None:
+        """Release every port."""
+        while self._held:
+            self._held.pop().close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+PROBE_TIMEOUT_S = 1.0
+
+
+def answers_ready(port: int) -> bool:
+    """Tell whether the API on a loopback port is ready."""
+    return _readiness(port) is not None
+
+
+def has_worked(port: int, role: str, since: datetime) -> bool:
+    """Tell from the API whether a background role was active lately.
+
+    Args:
+        port: The API's port.
+        role: The role of the heartbeat.
+        since: Older heartbeats belong to an earlier process.
+    """
+    readiness = _readiness(port) or b"{}"
+    seen = json.loads(readiness).get("last_seen", {}).get(role)
+    return seen is not None and datetime.fromisoformat(seen) >= since
+
+
+def listens(port: int) -> bool:
+    """Tell whether a loopback port accepts connections."""
+    try:
+        socket.create_connection((LOOPBACK, port), timeout=PROBE_TIMEOUT_S).close()
+    except OSError:
+        return False
+    return True
+
+
+def _readiness(port: int) -> bytes | None:
+    """Return the body of a 200 from /readyz, or None."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=PROBE_TIMEOUT_S)
+    try:
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
+        return answer.read() if answer.status == http.client.OK else None
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
 
 ROOT = Path(__file__).parents[2]
 INITDB = "initdb"
@@ -86,11 +195,11 @@ class Composition:
     def _application_units(self) -> list[Unit]:
         after = (PREPARE, StackRole.VALKEY)
         api_port = self._ports[StackRole.API]
-        works = partial(ready.has_worked, api_port, since=self._began)
+        works = partial(has_worked, api_port, since=self._began)
         flower_port = self._ports[StackRole.FLOWER]
         schedule = str(self._home.path / "beat-schedule")
         return [
-            self._unit(StackRole.API, roles.api_command(), lambda: ready.answers_ready(api_port), (PREPARE,)),
+            self._unit(StackRole.API, roles.api_command(), lambda: answers_ready(api_port), (PREPARE,)),
             # It loads its models while the migrations run, and only then takes work.
             self._unit(
                 StackRole.WORKER,
@@ -105,7 +214,7 @@ class Composition:
                 after,
             ),
             self._unit(StackRole.BEAT, roles.beat_command(schedule), lambda: True, after),
-            Unit(StackRole.FLOWER, self._flower, lambda: ready.listens(flower_port), after=after),
+            Unit(StackRole.FLOWER, self._flower, lambda: listens(flower_port), after=after),
         ]
 
     def _unit(

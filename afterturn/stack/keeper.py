@@ -13,10 +13,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from afterturn.stack.compose import Composition
+from afterturn.stack.compose import Composition, PortTakenError, ReservedPorts
 from afterturn.stack.home import DamagedHomeError, Home, HomeInUseError, open_home
-from afterturn.stack.ports import PortTakenError, ReservedPorts
-from afterturn.stack.request import StackRequest
+from afterturn.stack.roles import StackRequest
 from afterturn.stack.supervisor import Event, StartError, Supervisor
 
 STARTING_TICK_S = 0.05

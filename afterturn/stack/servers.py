@@ -8,9 +8,8 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-from afterturn.stack.accounts import OrdinaryAccount, account_for_postgres
 from afterturn.stack.home import Home, write_private
-from afterturn.stack.processes import Launch
+from afterturn.stack.processes import Launch, OrdinaryAccount, account_for_postgres
 from afterturn.stack.roles import LOOPBACK
 
 POSTGRES_VERSION = "18"

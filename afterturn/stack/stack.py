@@ -19,11 +19,9 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from afterturn.stack.compose import ROOT
-from afterturn.stack.home import HomeInUseError, held_lock
-from afterturn.stack.request import Addresses, StackRequest
-from afterturn.stack.roles import APPLICATIONS, SERVERS
+from afterturn.stack.home import HomeInUseError, end_leftovers, held_lock
+from afterturn.stack.roles import APPLICATIONS, SERVERS, Addresses, StackRequest
 from afterturn.stack.supervisor import Event
-from afterturn.stack.sweep import end_leftovers
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LONGEST_SLEEP_S = 0.5

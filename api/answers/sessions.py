@@ -1,12 +1,13 @@
-"""Answers about sessions, their summaries, and erasure."""
+"""Answers about sessions, turns, summaries, served windows, and erasure."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
+from uuid import UUID
 
 from pydantic import Field
 
 from api.answers.base import ApiAnswer
-from api.answers.context import HistoryFreshness
+from api.answers.context import ContextWindow, HistoryFreshness
 
 
 class SessionTokens(ApiAnswer):
@@ -254,3 +255,66 @@ class ServiceAnswer(ApiAnswer):
     inspector: str | None = Field(default=None, description="Missing where the page is switched off.")
     mcp: str
     ready: str
+
+
+class TurnReceipt(ApiAnswer):
+    """The place of a recorded turn."""
+
+    session_id: str
+    turn_id: str
+    turn_index: int = Field(description="Its place in the session, from 1.")
+    first_seq: int = Field(description="The number of its first message.")
+    last_seq: int = Field(description="The number of its last message.")
+    duplicate: bool = Field(description="Whether the turn was stored already.")
+    erased: bool = Field(default=False, description="Whether its messages were erased since.")
+    notes: list[str] = Field(default=[], description="Remarks about unusual content.")
+
+
+class LineResult(ApiAnswer):
+    """The result of a line of a batch: a receipt, or an error."""
+
+    line: int = Field(description="The number of the line, from 1; empty lines do not count.")
+    error: dict[str, Any] | None = Field(default=None, description="A problem, if the line was refused.")
+    session_id: str | None = None
+    turn_id: str | None = None
+    turn_index: int | None = None
+    first_seq: int | None = None
+    last_seq: int | None = None
+    duplicate: bool | None = None
+    erased: bool | None = None
+    notes: list[str] = Field(default=[])
+
+
+class BatchResults(ApiAnswer):
+    """The results of a batch, line by line."""
+
+    results: list[LineResult]
+
+
+class ServedWindowFacts(ApiAnswer):
+    """A window in numbers."""
+
+    window_id: UUID
+    call: Literal["context", "compress"]
+    served_at: datetime
+    user_id: str | None = Field(description="The asking user, if the request named one.")
+    model: str
+    wire: str
+    after_seq: int = Field(description="The newest stored message at that time.")
+    input_tokens: int
+    budget: int
+    size_bytes: int
+    is_whole: bool = Field(description="False for a window too large to keep with its messages.")
+
+
+class ServedWindows(ApiAnswer):
+    """The kept windows of a session, newest first."""
+
+    windows: list[ServedWindowFacts]
+    share: float = Field(description="The share of requests that are kept now; 0 keeps none.")
+
+
+class ServedWindowAnswer(ServedWindowFacts):
+    """A window as it was served."""
+
+    answer: ContextWindow | None = Field(description="The whole answer; null where `is_whole` is false.")

@@ -13,13 +13,10 @@ from pydantic import Field, ValidationError
 
 from api.answers.base import answers
 from api.answers.plans import AttachmentAnswer, UploadedAttachment
-from api.artifacts.documents.media import PDF, read_media_type
-from api.artifacts.documents.read import Document, read_document, read_inline
+from api.artifacts.documents.read import PDF, Document, read_document, read_inline, read_media_type
 from api.http.call import Body, Call, documented, hold_back, in_address, read_as, reader
-from api.http.errors import ProblemError, not_found
-from api.http.ids import check_id, refuse_unclean_ids
-from api.http.retry import committed
-from api.http.validation import validation_error
+from api.http.errors import ProblemError, committed, not_found, validation_error
+from api.http.values import check_id, refuse_unclean_ids
 from context.artifacts.content import document_artifact, is_artifact_id
 from context.text.sanitize import clean_text
 from models.artifacts.artifact import NewArtifact, load_slice, new_artifact, store_artifacts

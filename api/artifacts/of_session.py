@@ -9,8 +9,8 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from api.answers.artifacts import SessionArtifacts
 from api.answers.base import answers
+from api.answers.plans import SessionArtifacts
 from api.http.call import BodyCall, Parameters, SessionId
 from api.http.errors import not_found
 from models.artifacts.listing import FocusSummary, SessionArtifact, list_artifacts, list_focus_summaries

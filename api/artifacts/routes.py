@@ -16,9 +16,8 @@ from api.artifacts.attachments import MOST_CONTENT_CHARS, check_parameters
 from api.context.artifact_summaries import Match, find_matches
 from api.context.current_summarizer import find_maker
 from api.http.call import Body, BodyCall, Call, documented, hold_back, in_address, reader
-from api.http.errors import ProblemError, not_found
-from api.http.ids import check_id
-from api.http.retry import committed
+from api.http.errors import ProblemError, committed, not_found
+from api.http.values import check_id
 from api.http.waiting import wait_for_work
 from context.artifacts.content import is_artifact_id
 from context.focus import Focus, SizeClass, normalise

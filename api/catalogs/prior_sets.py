@@ -8,8 +8,7 @@ from api.answers.base import answers
 from api.answers.catalogs import PriorSetEntry, PriorSets, SetInForce
 from api.catalogs.routes import CatalogName
 from api.http.call import Body, BodyCall, documented
-from api.http.errors import ProblemError, not_found
-from api.http.retry import committed
+from api.http.errors import ProblemError, committed, not_found
 from models.database import Transaction, read_transaction
 from models.learning.prior_set import OtherSetError, SetKind, SetPlace, roll_back
 from models.learning.set_listing import list_sets

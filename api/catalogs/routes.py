@@ -21,8 +21,7 @@ from api.catalogs.budgets import profiles
 from api.catalogs.catalog_cache import LoadedCatalog, catalogs
 from api.catalogs.prior_cache import prior_sets
 from api.http.call import Body, BodyCall, Call, Parameters, documented, id_in_path, reader
-from api.http.errors import ProblemError, not_found
-from api.http.retry import committed
+from api.http.errors import ProblemError, committed, not_found
 from api.settings import api_settings
 from context.catalog.compact import Ladder
 from context.catalog.fit import Fitted, fit_catalog

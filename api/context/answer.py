@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from api.context.recall import recall_report
-from api.http.encoding import encode
+from api.http.values import encode
 from context.certificate import Certificate
 from context.tokens import family_of
 from context.tokens.budget import Budget

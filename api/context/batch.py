@@ -11,10 +11,10 @@ from api.answers.base import answers
 from api.answers.context import BatchedContexts
 from api.context.routes import ContextCall, answer_context
 from api.http.call import BatchCall, documented, read_as
+from api.http.caller_limits import limits
 from api.http.errors import ProblemError, known, problem_of
-from api.http.ids import check_id
 from api.http.lines import lines_of
-from api.http.rate_limit import limits
+from api.http.values import check_id
 from api.settings import api_settings
 from models.tenants.tenant import Caller
 

@@ -29,10 +29,8 @@ from api.context.request import (
 from api.context.respond import ResponseInputs, expectation_of, respond
 from api.context.tail import summary_notes
 from api.http.call import BodyCall, SessionId, documented
-from api.http.errors import ProblemError
-from api.http.retry import committed
-from api.http.turnstile import CHANGES_SESSION
-from api.http.waiting import wait_for_turn
+from api.http.errors import ProblemError, committed
+from api.http.waiting import CHANGES_SESSION, wait_for_turn
 from api.turns.intake import MAX_WINDOW
 from context.providers.errors import ErrorKind, classify
 from context.providers.profiles import shared_floor

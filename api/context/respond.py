@@ -15,7 +15,7 @@ from api.context.cache_found import shares
 from api.context.fill import FilledWindow
 from api.context.request import ContextRequest, ParsedRequest, WindowLimits
 from api.context.usage_report import artifact_members, tool_exclusions, tool_members
-from api.http.encoding import encode
+from api.http.values import encode
 from api.preflight.routes import preflight_json
 from api.settings import api_settings
 from context.providers.prompt_cache import cache_rule

@@ -32,8 +32,7 @@ from api.context.respond import ResponseInputs, expectation_of, respond
 from api.context.usage_report import remember_use
 from api.http.call import BodyCall, SessionId, documented
 from api.http.waiting import wait_for_turn, wait_for_work
-from api.shadow.record import Shadow, record_shadow, shadow_of
-from api.shadow.variants import BuiltWindow, VariantQuery, as_shown
+from api.shadow.record import BuiltWindow, Shadow, VariantQuery, as_shown, record_shadow, shadow_of
 from context.certificate import Certificate
 from context.shadow.verdict import ShadowPart
 from models.conversations.standing import SessionSnapshot, find_standing

@@ -7,7 +7,7 @@ from math import inf
 from uuid import UUID
 
 from api.cache import FreshCache
-from api.http.encoding import encode
+from api.http.values import encode
 from context.tokens import Count, ToolsCount, guarantee, measure_tools
 from context.tokens.budget import Budget
 from context.tokens.message import count_of, counted_now

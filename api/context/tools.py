@@ -12,8 +12,8 @@ from api.catalogs.budgets import profiles
 from api.catalogs.catalog_cache import catalogs
 from api.catalogs.prior_cache import prior_sets
 from api.context.cache import indexes, ladders, offers
-from api.http.encoding import encode
 from api.http.errors import ProblemError
+from api.http.values import encode
 from context.catalog.convert import Definitions, convert_tools, define_tools
 from context.catalog.fit import Compaction
 from context.catalog.tools import ToolLadder, called_names, containers, fit_tools, pinned_tools, tool_name

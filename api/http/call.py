@@ -22,13 +22,10 @@ from pydantic_core import CoreSchema
 from starlette.requests import ClientDisconnect
 
 from api.cache import FreshCache
-from api.http.errors import ProblemError
-from api.http.ids import check_id, is_id, refuse_unclean_ids
-from api.http.places import take_place
-from api.http.rate_limit import limits
-from api.http.request_times import TENANT
-from api.http.strict import make_strict, read_scalar
-from api.http.validation import kinds_of, validation_error
+from api.http.caller_limits import limits, take_place
+from api.http.errors import ProblemError, kinds_of, validation_error
+from api.http.middleware import TENANT
+from api.http.values import check_id, is_id, make_strict, read_scalar, refuse_unclean_ids
 from api.settings import ApiSettings, api_settings
 from context.errors import InvalidInputError
 from context.text.sanitize import clean_json, clean_text, id_fault, parse_json

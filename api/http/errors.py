@@ -1,23 +1,181 @@
-"""Errors as RFC 9457 problem documents: a stable type, a sentence, and helpful numbers."""
+"""Errors as problem documents, schema errors in plain words, and transactions with retries."""
 
 import json
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, TypeVar, get_args
 
 import orjson
 import structlog
 from fastapi import FastAPI, Request, Response, status
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import DBAPIError
+from pydantic import ValidationError
+from sqlalchemy.exc import DBAPIError, NoResultFound
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.http.retry import is_done_in_part
-from api.http.validation import validation_error
-from context.errors import AfterturnError
-from models.database import OutcomeUnknownError
+from context.errors import AfterturnError, InvalidInputError
+from models.database import OutcomeUnknownError, Transaction, transaction
 from models.errors import Trouble, facts_of, kind_of, trouble_of
 
 log = structlog.get_logger()
+
+MOST_TRIES = 3
+"""Most tries of a call in conflict with others over the same rows."""
+
+_LOST_RACES = frozenset({Trouble.CONFLICT, Trouble.GONE})
+_deeds: ContextVar[list[None] | None] = ContextVar("deeds", default=None)
+
+Result = TypeVar("Result")
+
+
+def committed(work: Callable[[Transaction], Result]) -> Result:
+    """Run work in a transaction; after a deadlock or a lost race, start again.
+
+    If a found object is erased in between, the next try does not find the object, and reports so.
+
+    Args:
+        work: The work; may run several times, each on the present state.
+
+    Returns:
+        The work's result, after the commit.
+    """
+    for tries_left in reversed(range(MOST_TRIES)):
+        try:
+            with transaction() as db:
+                done = work(db)
+            _note_deed()
+        except (DBAPIError, NoResultFound) as error:
+            if not _is_lost_race(error) or not tries_left:
+                raise
+            log.info("call_repeated", error=kind_of(error))
+        else:
+            return done
+    raise AssertionError  # pragma: no cover - the last try returns or raises
+
+
+def _is_lost_race(error: DBAPIError | NoResultFound) -> bool:
+    return isinstance(error, NoResultFound) or trouble_of(error) in _LOST_RACES
+
+
+class NoteDeeds:
+    """Remembers per request whether any commit happened, for error answers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an application."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Begin a list shared by a request's threads and its error handler."""
+        _deeds.set([])
+        await self.app(scope, receive, send)
+
+
+def _note_deed() -> None:
+    deeds = _deeds.get()
+    if deeds is not None:
+        deeds.append(None)
+
+
+def is_done_in_part() -> bool:
+    """Tell whether the request committed anything before failing."""
+    return bool(_deeds.get())
+
+
+_PLACES = frozenset({"body", "header", "path", "query"})
+"""Framework prefixes of a parameter's place. A field may have such a name itself."""
+
+_EXAMPLE = "2026-01-31T12:00:00Z"
+_A_TIME = f"must be a date and time with a zone, such as {_EXAMPLE}"
+_EMPTY = "must not be empty"
+_INTEGER = "must be a whole number"
+
+_TEXTS: Mapping[str, str] = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a known field; remove it",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "dict_type": "must be an object",
+    "list_type": "must be a list",
+    "string_type": "must be a string",
+    "bool_type": "must be true or false",
+    "float_type": "must be a number",
+    "int_type": _INTEGER,
+    "int_parsing": _INTEGER,
+    "int_parsing_size": _INTEGER,
+    "int_from_float": _INTEGER,
+    "timezone_aware": f"has no zone; write it as {_EXAMPLE}",
+    "datetime_type": _A_TIME,
+    "datetime_parsing": _A_TIME,
+    "datetime_from_date_parsing": _A_TIME,
+    "datetime_object_invalid": _A_TIME,
+}
+
+_BRANCHES: Mapping[str | int, str] = {"str": "a string", "dict[str,any]": "an object"}
+"""Names of a union's branches, in the schema's words and in plain words."""
+
+_LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "too_short": ("min_length", lambda limit: _EMPTY if limit == 1 else f"holds too few: at least {limit}"),
+    "too_long": ("max_length", lambda limit: f"holds too many: at most {limit}"),
+    "string_too_short": (
+        "min_length",
+        lambda limit: _EMPTY if limit == 1 else f"is too short: at least {limit} characters",
+    ),
+    "string_too_long": ("max_length", lambda limit: f"is too long: at most {limit} characters"),
+    "greater_than_equal": ("ge", lambda limit: f"must be at least {limit}"),
+    "less_than_equal": ("le", lambda limit: f"must be at most {limit}"),
+}
+
+
+def kinds_of(annotation: Any) -> frozenset[Any]:
+    """The types that an annotation is made of, however they are put together."""
+    parts = get_args(annotation)
+    return frozenset([annotation]).union(*map(kinds_of, parts)) if parts else frozenset([annotation])
+
+
+def validation_error(error: ValidationError | RequestValidationError) -> InvalidInputError:
+    """Turn a schema's first error into a sentence with the field and the limit.
+
+    Args:
+        error: The schema's errors, at least one.
+    """
+    first = error.errors()[0]
+    place = tuple(first["loc"])
+    if isinstance(error, RequestValidationError) and place[:1] and place[0] in _PLACES:
+        return _named(place[1:], first)
+    if place and place[-1] in _BRANCHES:
+        kinds = " or ".join(
+            _BRANCHES[each["loc"][-1]]
+            for each in error.errors()
+            if tuple(each["loc"][:-1]) == place[:-1] and each["loc"][-1] in _BRANCHES
+        )
+        return InvalidInputError(_field(place[:-1]) or "body", f"must be {kinds}")
+    return _named(place, first)
+
+
+def _named(place: Sequence[str | int], complaint: Mapping[str, Any]) -> InvalidInputError:
+    text, numbers = _in_words(complaint)
+    return InvalidInputError(_field(place) or "body", text, **numbers)
+
+
+def _field(place: Sequence[str | int]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+
+
+def _in_words(complaint: Mapping[str, Any]) -> tuple[str, dict[str, object]]:
+    kind, facts = complaint["type"], complaint.get("ctx", {})
+    if kind in _LIMITS:
+        name, say = _LIMITS[kind]
+        return say(facts[name]), {"limit": facts[name]}
+    if kind == "value_error":
+        return str(facts["error"]), {}
+    if kind == "string_pattern_mismatch":
+        return f"must match {facts['pattern']}", {}
+    if kind in ("enum", "literal_error"):
+        return f"is unknown; allowed: {facts['expected']}", {}
+    return _TEXTS.get(kind, str(complaint["msg"])), {}
+
 
 STATUS_OF_CODE = {
     "invalid-input": 422,

@@ -19,8 +19,8 @@ from api.settings import api_settings
 from context.tokens import count_text
 from models.database import Transaction, read_transaction
 from models.due_work.heartbeat import MODELS_IN_USE, Sign, last_signs
-from models.rekeying.audit import find_missing_masters
-from models.release import RELEASE
+from models.rekeying.rotation import find_missing_masters
+from models.settings import RELEASE
 
 router = APIRouter(tags=["health"])
 

@@ -1,23 +1,75 @@
-"""Prompts: requests that a person picks by name, filled with stored conversations and catalogs."""
+"""Prompts that a person picks by name, and resources readable without arguments."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fastapi import Response
 from pydantic import Field
 
+from api import plans
+from api.catalogs import budgets
 from api.context import routes as contexts
 from api.http.call import Body
 from api.http.errors import not_found
-from api.http.ids import check_id
-from api.mcp.arguments import CATALOG, MAX_INTENT_CHARS, SESSION, FindArguments
-from api.mcp.tools import find_tools
-from api.mcp.visit import Visit
+from api.http.values import check_id
+from api.mcp.door import Visit
+from api.mcp.tools import CATALOG, MAX_INTENT_CHARS, SESSION, FindArguments, find_tools
 from context.conversation.transcript import TRANSCRIPT_TAG, LineKind, RenderedLine, render_transcript
 from context.types import JsonObject, Message, Wire
 from context.wire import describe
 from context.wire.neutral import dump
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource.
+
+    Attributes:
+        uri: The resource's address.
+        name: The resource's name.
+        title: Display title.
+        description: Description of the content.
+        read: Function to read the resource as JSON; runs in a thread, since the database blocks.
+    """
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    read: Callable[[Visit], Response]
+
+
+def _budgets(visit: Visit) -> Response:
+    return budgets.show_budgets(visit.call(), budgets.WantedModel(model=None))
+
+
+def _my_plans(visit: Visit) -> Response:
+    asked = plans.PastPlans.model_validate({})
+    return plans.show_my_plans(visit.call(), asked)
+
+
+_ALL_RESOURCES = (
+    Resource(
+        "afterturn://context-budgets",
+        "context-budgets",
+        "Context budgets",
+        "How much each kind of model may be shown: tier, tokens in and out, bytes of a catalog; and the "
+        "policy by which the table is read.",
+        _budgets,
+    ),
+    Resource(
+        "afterturn://my-plans",
+        "my-plans",
+        "My plans",
+        "What was planned lately for which intent, with which tools, and how that ended.",
+        _my_plans,
+    ),
+)
+
+RESOURCES: Mapping[str, Resource] = {resource.uri: resource for resource in _ALL_RESOURCES}
+
 
 WINDOW_TOKENS, ANSWER_TOKENS = 32_000, 8_000
 """Room for a conversation in an agent's own window, which nobody tells here, and the part kept free."""
@@ -139,7 +191,7 @@ def _line(line: RenderedLine) -> str:
     return f"{line.speaker}{verb} " + line.text.replace("\n", "\n    ")
 
 
-_ALL = (
+_ALL_PROMPTS = (
     Prompt(
         "continue_conversation",
         "Continue a conversation",
@@ -163,4 +215,4 @@ _ALL = (
     ),
 )
 
-PROMPTS: Mapping[str, Prompt] = {prompt.name: prompt for prompt in _ALL}
+PROMPTS: Mapping[str, Prompt] = {prompt.name: prompt for prompt in _ALL_PROMPTS}

@@ -1,35 +1,139 @@
-"""Tools: the purpose of each, and the answering endpoint."""
+"""Tools and their arguments: the purpose of each, and the answering endpoint."""
 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from api.artifacts import routes as artifacts
+from api.artifacts.routes import MOST_FOCUS_CHARS
 from api.catalogs import routes as catalogs
 from api.catalogs.catalog_cache import catalogs as loaded_catalogs
 from api.context import routes as contexts
 from api.http.call import Body
-from api.http.encoding import encode
-from api.http.errors import ProblemError, not_found
-from api.http.ids import check_id
-from api.mcp.arguments import (
-    ArtifactArguments,
-    ContextArguments,
-    ExpandArguments,
-    FindArguments,
-    RankArguments,
-)
-from api.mcp.visit import Visit
+from api.http.errors import ProblemError, not_found, validation_error
+from api.http.values import check_id, encode, refuse_unclean_ids
+from api.mcp.door import Visit
 from api.sessions import history
+from api.sessions.history import MAX_SEQ
+from api.settings import api_settings
+from api.turns.intake import MAX_WINDOW, MIN_WINDOW
 from context.artifacts.content import is_artifact_id
 from context.catalog.compact import short_description
 from context.catalog.convert import NO_ARGUMENTS, tool_definition
 from context.catalog.types import Entry
+from context.text.sanitize import clean_json
 from context.types import JsonObject, Wire
+
+MAX_INTENT_CHARS = 100_000
+CATALOG = Field(min_length=1, max_length=200, description="The name of a stored catalog.")
+SESSION = Field(min_length=1, max_length=200, description="The id of the conversation.")
+
+Arguments = TypeVar("Arguments", bound=Body)
+
+
+class RankArguments(Body):
+    """Catalog to rank, with an intent."""
+
+    catalog: str = CATALOG
+    intent: str = Field(
+        min_length=1,
+        max_length=MAX_INTENT_CHARS,
+        description="What the user wants, in their own words and language.",
+    )
+    top_n: int = Field(20, ge=1, le=1_000, description="The most entries to answer.")
+
+
+class FindArguments(Body):
+    """Description of the tool to find."""
+
+    catalog: str = CATALOG
+    query: str = Field(
+        min_length=1,
+        max_length=MAX_INTENT_CHARS,
+        description="What the tool should do, in any language; a sentence works better than a keyword.",
+    )
+    limit: int = Field(5, ge=1, le=50, description="The most tools to answer.")
+
+
+class ContextArguments(Body):
+    """The next request of a conversation."""
+
+    session_id: str = SESSION
+    model: str = Field(min_length=1, max_length=200, description="The model that will answer the user.")
+    message: str = Field(min_length=1, description="The user's new message, which is not stored yet.")
+    context_window: int | None = Field(
+        None,
+        ge=MIN_WINDOW,
+        le=MAX_WINDOW,
+        description="The model's window in tokens; without it, four times `max_tokens` is assumed.",
+    )
+    max_tokens: int | None = Field(
+        None, ge=1, le=MAX_WINDOW, description="How many tokens to keep free for the answer."
+    )
+    focus: str | None = Field(
+        None,
+        max_length=MOST_FOCUS_CHARS,
+        description="What long tool results and documents of the conversation are read for.",
+    )
+
+
+class ExpandArguments(Body):
+    """Range of messages behind a summary."""
+
+    session_id: str = SESSION
+    from_seq: int = Field(
+        alias="from",
+        ge=0,
+        le=MAX_SEQ,
+        description="The number of the first message, as the summary cites it.",
+    )
+    to_seq: int = Field(alias="to", ge=0, le=MAX_SEQ, description="The number of the last message.")
+
+
+class ArtifactArguments(Body):
+    """Artifact to read: facts, a range of text, or a summary."""
+
+    artifact_id: str = Field(
+        min_length=1, max_length=200, description="The id, as a pointer in a message names it."
+    )
+    from_char: int | None = Field(
+        None,
+        alias="from",
+        ge=0,
+        le=999_999_999,
+        description="The first character of its text to read, from 0.",
+    )
+    to_char: int | None = Field(
+        None, alias="to", ge=0, le=999_999_999, description="The character before which to stop."
+    )
+    focus: str | None = Field(
+        None,
+        max_length=MOST_FOCUS_CHARS,
+        description="A question: answers the summary prepared for it, or for one near it. Not with a range.",
+    )
+
+
+def read_arguments(model: type[Arguments], given: JsonObject | None) -> Arguments:
+    """Read a tool's arguments, cleaned once on entry.
+
+    Args:
+        model: The tool's argument model.
+        given: The arguments as sent.
+
+    Raises:
+        AfterturnError: The arguments are invalid; the error names the field.
+    """
+    clean: Any = clean_json(given or {}, max_depth=api_settings().max_depth)[0]
+    try:
+        read = model.model_validate(clean)
+    except ValidationError as error:
+        raise validation_error(error) from None
+    refuse_unclean_ids(model, given)
+    return read
 
 
 class Answer(BaseModel):

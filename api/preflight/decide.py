@@ -25,8 +25,14 @@ from models.encryption.keys import TextUnavailableError
 from models.learning.habits import FULL_WEIGHT
 from models.learning.prior_set import SetKind, SetPlace, SetState, load_set
 from models.preflight.decision import Made, record_decision
-from models.preflight.policy import Topic, find_policy, find_topic, load_asked, remember_topic
-from models.preflight.settings import preflight_settings
+from models.preflight.policy import (
+    Topic,
+    find_policy,
+    find_topic,
+    load_asked,
+    preflight_settings,
+    remember_topic,
+)
 from models.telemetry.counters import Counted, count
 from models.tenants.call_role import keep_to
 

@@ -15,9 +15,8 @@ from api.answers.context import PreflightDecision
 from api.context.fill import load_tail
 from api.context.tools import ToolOffer, match_tools, name_tools, used_tools
 from api.http.call import Body, BodyCall, documented
-from api.http.errors import ProblemError
-from api.http.ids import check_id
-from api.http.retry import committed
+from api.http.errors import ProblemError, committed
+from api.http.values import check_id
 from api.preflight.decide import Policy, load_factors, load_policy, policies, preflight_for
 from context.catalog.tools import tool_name
 from context.preflight.config import read_config, write_config
@@ -26,8 +25,7 @@ from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from context.types import JsonObject, Wire
 from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction
-from models.preflight.policy import put_policy
-from models.preflight.settings import preflight_settings
+from models.preflight.policy import preflight_settings, put_policy
 
 router = APIRouter(prefix="/v1/preflight", tags=["preflight"])
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from api.http.encoding import encode
 from api.http.errors import ProblemError
+from api.http.values import encode
 from api.settings import api_settings
 from api.turns.large_results import take_out_of
 from context.artifacts.positions import read_results

@@ -22,9 +22,8 @@ from api.http.call import (
     number_schema,
     read_as,
 )
-from api.http.errors import ProblemError, not_found
-from api.http.retry import committed
-from api.http.turnstile import CHANGES_SESSION, CHANGES_SESSIONS_OF_USER
+from api.http.errors import ProblemError, committed, not_found
+from api.http.waiting import CHANGES_SESSION, CHANGES_SESSIONS_OF_USER
 from api.sessions.edit import read_edit
 from api.turns.intake import CLEANED
 from context.text.sanitize import clean_text
@@ -39,8 +38,8 @@ from models.erasure.kept_receipts import (
     keep_message_receipt,
     keep_receipt,
 )
+from models.erasure.log import Receipt
 from models.erasure.messages import Changed, edit_message, remove_messages
-from models.erasure.receipt import Receipt
 from models.erasure.sessions import erase_session, erase_user_belongings, erase_user_from, sessions_of_user
 
 router = APIRouter(prefix="/v1", tags=["erasing"])

@@ -10,10 +10,9 @@ from pydantic import Field
 
 from api.answers.base import ApiAnswer, answers
 from api.http.call import Body, BodyCall, SessionId, documented
-from api.http.errors import ProblemError, not_found
-from api.http.ids import check_id
-from api.http.retry import committed
-from api.http.turnstile import CHANGES_SESSION
+from api.http.errors import ProblemError, committed, not_found
+from api.http.values import check_id
+from api.http.waiting import CHANGES_SESSION
 from api.sessions.sync import load_visible, revision_of
 from api.turns.intake import enqueue_of_sessions
 from models.conversations.fork import Fork, fork_session

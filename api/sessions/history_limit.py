@@ -9,9 +9,8 @@ from pydantic import Field
 from api.answers.base import answers
 from api.answers.sessions import HistoryLimitAnswer
 from api.http.call import Body, BodyCall, SessionId, documented
-from api.http.errors import not_found
-from api.http.retry import committed
-from api.http.turnstile import CHANGES_SESSION
+from api.http.errors import committed, not_found
+from api.http.waiting import CHANGES_SESSION
 from api.turns.intake import MAX_WINDOW
 from context.tokens.budget import HistoryLimit
 from models.conversations.history_limit import (

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from api.answers.base import ApiAnswer, answers
 from api.http.call import BodyCall, Parameters
-from api.http.cursor import read_cursor, write_cursor
+from api.http.values import read_cursor, write_cursor
 from models.conversations.listing import ListedSession, SessionFilter, list_sessions, list_users
 from models.database import read_transaction
 

@@ -10,10 +10,15 @@ from pydantic import Field, field_validator
 from api.answers.base import answers
 from api.answers.sessions import RetentionAnswer
 from api.http.call import Body, BodyCall, documented
-from api.http.retry import committed
+from api.http.errors import committed
 from models.database import Transaction, read_transaction
-from models.retention.settings import retention_settings
-from models.retention.tenant_policy import Retention, find_retention, list_gone, put_retention
+from models.retention.tenant_policy import (
+    Retention,
+    find_retention,
+    list_gone,
+    put_retention,
+    retention_settings,
+)
 
 router = APIRouter(prefix="/v1", tags=["keeping"])
 

@@ -11,9 +11,8 @@ from api.answers.base import answers
 from api.answers.sessions import ResetAnswer, SessionStanding, SummaryVersions
 from api.context.answer import freshness
 from api.http.call import BodyCall, IdempotencyKey, SessionId, digest_of, number_in_path, number_schema
-from api.http.errors import not_found
-from api.http.retry import committed
-from api.http.turnstile import CHANGES_SESSION
+from api.http.errors import committed, not_found
+from api.http.waiting import CHANGES_SESSION
 from models.conversations.kept_summaries import added_ranges
 from models.conversations.listing import count_turns
 from models.conversations.reset import reset_session
@@ -23,7 +22,7 @@ from models.conversations.standing import find_standing
 from models.conversations.summary import Summary, activate_version, list_summaries, retire_summaries
 from models.database import Transaction, read_transaction
 from models.due_work.queue import DueWork, WorkKind, find_work
-from models.due_work.rest import forget_refusals
+from models.due_work.waiting import forget_refusals
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
 

@@ -13,10 +13,9 @@ from pydantic import Field
 
 from api.answers.base import ApiAnswer, answers
 from api.http.call import Body, BodyCall, SessionId, documented, read_as
-from api.http.errors import ProblemError
-from api.http.ids import check_id
-from api.http.retry import committed
-from api.http.turnstile import CHANGES_SESSION
+from api.http.errors import ProblemError, committed
+from api.http.values import check_id
+from api.http.waiting import CHANGES_SESSION
 from api.sessions.edit import read_edit
 from api.settings import api_settings
 from api.turns.intake import CLEANED, MAX_WINDOW, MIN_WINDOW, describe_messages, store_turns
@@ -37,7 +36,7 @@ from models.conversations.session_state import SessionState
 from models.conversations.turn_places import find_turns_at, newest_turn
 from models.database import Transaction
 from models.erasure.messages import Changed, edit_message
-from models.erasure.turns import merged, remove_turns
+from models.erasure.sessions import merged, remove_turns
 from models.telemetry.counters import Counted, count
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["turns"])

@@ -7,7 +7,7 @@ from pydantic import Field
 from api.answers.base import answers
 from api.answers.sessions import UserRecallAnswer
 from api.http.call import Body, BodyCall, documented
-from api.http.retry import committed
+from api.http.errors import committed
 from models.database import Transaction, read_transaction
 from models.recall.user_switch import UserRecall, find_user_recall, switch_user_recall
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import Field
 
 from api.answers.base import answers
-from api.answers.windows import ServedWindowAnswer, ServedWindows
+from api.answers.sessions import ServedWindowAnswer, ServedWindows
 from api.http.call import BodyCall, Parameters, SessionId, id_in_path
 from api.http.errors import not_found
 from models.conversations.served_window import list_windows, load_window

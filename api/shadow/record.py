@@ -1,8 +1,8 @@
-"""Shadow mode at a context read: the parts in shadow, and the record of their effect."""
+"""Shadow mode at a context read: trial windows, never sent, and the record of their effect."""
 
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from secrets import token_bytes
 from typing import Any
@@ -12,18 +12,104 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.cache import FreshCache
+from api.context.fill import FilledWindow, Tail, WindowQuery, fill_window, load_tail
+from api.context.prepare import RequestPlace, prepare
+from api.context.request import ContextRequest, ParsedRequest, WindowLimits, budget_of
 from api.context.usage_report import remember_use
-from api.shadow.variants import BuiltWindow, VariantQuery, as_shown, lay_trials
 from context.certificate import Certificate
-from context.shadow.facts import compare_facts, names_in, pack
+from context.errors import AfterturnError
+from context.shadow.facts import compare_facts, names_in, pack, texts_of
 from context.shadow.verdict import EVERY_PART, ShadowPart, applied_beside, trials
+from context.types import Message
 from models.conversations.session import find_session, hold_generation
+from models.conversations.standing import SessionSnapshot
 from models.database import Transaction, best_effort_transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
-from models.shadow.reads import MOST_SALT_BYTES, ReadState, find_switch, record_reads
-from models.shadow.settings import shadow_settings
+from models.shadow.reads import MOST_SALT_BYTES, ReadState, find_switch, record_reads, shadow_settings
 from models.telemetry.counters import Counted, count
 from models.tenants.call_role import keep_to
+
+
+@dataclass(frozen=True)
+class VariantQuery:
+    """A context request with all inputs of its windows.
+
+    Attributes:
+        tenant_id: The caller's tenant.
+        session_id: The session's id.
+        request: The request.
+        given: The parsed request, without any choice yet.
+        standing: The session's true state; None for an unstored session.
+        limits: Limits of the windows from other sources.
+    """
+
+    tenant_id: UUID
+    session_id: str
+    request: ContextRequest
+    given: ParsedRequest
+    standing: SessionSnapshot | None
+    limits: WindowLimits
+
+
+@dataclass(frozen=True)
+class BuiltWindow:
+    """A window, with its prepared request."""
+
+    given: ParsedRequest
+    filled: FilledWindow
+
+    @property
+    def history(self) -> list[str]:
+        """Texts of all parts outside of the request's own: notes, turns, artifacts, recall."""
+        own = {message.raw for message in (*self.given.new, *self.given.said)}
+        return texts_of(message for message in self.filled.window.messages if not _is_own(message, own))
+
+    @property
+    def hidden(self) -> Sequence[str]:
+        """Tools left out of the request."""
+        return (*self.given.chosen.filtered, *self.given.chosen.hidden)
+
+
+def _is_own(message: Message, own: set[str]) -> bool:
+    return message.seq == 0 and message.raw in own
+
+
+def as_shown(standing: SessionSnapshot | None, applied: frozenset[ShadowPart]) -> SessionSnapshot | None:
+    """Return the session's state for a window with the given parts; without summaries all is raw.
+
+    A provider's compaction is the provider's own, and stays.
+    """
+    if standing is None or ShadowPart.SUMMARIES in applied or standing.compacted:
+        return standing
+    return replace(standing, session=standing.session.unsummarized, summary=None)
+
+
+def lay_window(asking: VariantQuery, applied: frozenset[ShadowPart]) -> BuiltWindow:
+    """Make a window with the given parts, without counting, recording or activating anything.
+
+    Raises:
+        AfterturnError: The required parts are too large for the window.
+    """
+    request = asking.request.model_copy(update={"wait_ms": 0})
+    budget = budget_of(request, asking.limits)
+    standing = as_shown(asking.standing, applied)
+    tail: Tail = load_tail(asking.tenant_id, standing, request.model, budget)
+    place = RequestPlace(asking.tenant_id, asking.session_id, tail.messages)
+    given = prepare(place, request, asking.given, budget, applied, is_trial=True)
+    sought = WindowQuery(asking.tenant_id, request, given, standing, budget, applied)
+    return BuiltWindow(given, fill_window(sought, tail))
+
+
+def lay_trials(asking: VariantQuery, wanted: Mapping[str, frozenset[ShadowPart]]) -> dict[str, BuiltWindow]:
+    """Make several windows; a failing window is left out."""
+    laid = {}
+    for name, applied in wanted.items():
+        try:
+            laid[name] = lay_window(asking, applied)
+        except AfterturnError:
+            continue
+    return laid
+
 
 log = structlog.get_logger()
 

@@ -16,17 +16,13 @@ from api.context.compacted import stand_under
 from api.context.full_history import find_new_part
 from api.context.request import ContextRequest, budget_of, find_limits, read_request, with_known_window
 from api.http.call import BodyCall, Parameters, SessionId, documented
-from api.http.errors import not_found
-from api.http.retry import committed
-from api.shadow.record import numbers_of, shadow_parts
-from api.shadow.variants import BuiltWindow, VariantQuery, lay_trials, lay_window
+from api.http.errors import committed, not_found
+from api.shadow.record import BuiltWindow, VariantQuery, lay_trials, lay_window, numbers_of, shadow_parts
 from context.shadow.facts import holds
 from context.shadow.verdict import EVERY_PART, PartReport, ShadowPart, Share, applied_beside, trials
 from models.conversations.standing import find_standing
 from models.database import read_transaction
-from models.shadow.reads import ReadState, record_reads
-from models.shadow.settings import shadow_settings
-from models.shadow.sums import report_shadow
+from models.shadow.reads import ReadState, record_reads, report_shadow, shadow_settings
 
 router = APIRouter(prefix="/v1", tags=["shadow"])
 

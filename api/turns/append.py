@@ -12,9 +12,8 @@ from pydantic import Field
 
 from api.answers.base import ApiAnswer, answers
 from api.http.call import BodyCall, SessionId, documented, read_as
-from api.http.errors import ProblemError
-from api.http.retry import committed
-from api.http.turnstile import CHANGES_SESSION
+from api.http.errors import ProblemError, committed
+from api.http.waiting import CHANGES_SESSION
 from api.sessions.sync import revision_of
 from api.settings import api_settings
 from api.turns.changes import TurnId, load_turn

@@ -10,9 +10,8 @@ from pydantic import Field
 
 from api.answers.base import ApiAnswer, answers
 from api.http.call import Body, BodyCall, SessionId, documented, id_in_path, read_as
-from api.http.errors import ProblemError, not_found
-from api.http.retry import committed
-from api.http.turnstile import CHANGES_SESSION
+from api.http.errors import ProblemError, committed, not_found
+from api.http.waiting import CHANGES_SESSION
 from api.sessions.sync import edit_turn, revision_of
 from api.turns.intake import Intake, TurnBody, TurnCompleted, describe_messages, read_turn, store_turns
 from api.turns.large_results import restore_messages
@@ -26,9 +25,9 @@ from models.conversations.session_state import SessionState
 from models.conversations.turn_places import StoredTurn, find_turn, newest_turn
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.erasure.log import Receipt
 from models.erasure.messages import Changed
-from models.erasure.receipt import Receipt
-from models.erasure.turns import merged, remove_span
+from models.erasure.sessions import merged, remove_span
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["turns"])
 

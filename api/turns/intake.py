@@ -10,9 +10,8 @@ from uuid import UUID
 from pydantic import AwareDatetime, Field
 
 from api.http.call import Body
-from api.http.encoding import IN_ORDER, encode
 from api.http.errors import ProblemError
-from api.http.ids import check_id
+from api.http.values import IN_ORDER, check_id, encode
 from api.settings import api_settings
 from api.turns.compacted import without_repeated_words
 from api.turns.large_results import measured, take_out

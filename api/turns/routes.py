@@ -9,15 +9,14 @@ from fastapi import APIRouter, Response, status
 from starlette.background import BackgroundTask, BackgroundTasks
 
 from api.answers.base import answers
-from api.answers.turns import BatchResults, TurnReceipt
+from api.answers.sessions import BatchResults, TurnReceipt
 from api.context.cache_found import checking
 from api.context.calibration import learning
 from api.http.call import BatchCall, BodyCall, SessionId, documented, read_as
-from api.http.errors import problem_of
-from api.http.ids import check_id
+from api.http.errors import committed, problem_of
 from api.http.lines import lines_of
-from api.http.retry import committed
-from api.http.turnstile import CHANGES_SESSION, CHANGES_SESSIONS
+from api.http.values import check_id
+from api.http.waiting import CHANGES_SESSION, CHANGES_SESSIONS
 from api.model_limits import raising
 from api.settings import api_settings
 from api.turns.intake import (

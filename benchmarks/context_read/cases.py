@@ -9,13 +9,13 @@ from typing import Any
 import httpx
 from rich.console import Console
 
-from afterturn.background import wait_for_background
 from afterturn.client import Client
 from afterturn.conversations.bundled import bundled_conversation
 from afterturn.demo import CLOSING_QUESTION, STOPS
+from afterturn.progress import wait_for_background
 from afterturn.stack.stack import Stack
 from models.database import make_engine
-from models.database_settings import DatabaseSettings
+from models.settings import DatabaseSettings
 from models.tenants.tenant import create_key, ensure_tenant
 from tests.data import DATA, read_jsonl
 

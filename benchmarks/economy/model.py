@@ -10,9 +10,8 @@ from context.conversation.transcript import TRANSCRIPT_TAG
 from context.precompute.prompt import DOCUMENT_TAG
 from context.types import JsonObject
 from llm.scripted import Recorded, ScriptedServer
-from llm.scripted.prompt import prompt_text
+from llm.scripted.answers import prompt_text, summarize_prompt
 from llm.scripted.steps import Mode, Step
-from llm.scripted.summary import summarize_prompt
 
 PLAN = "artifact_plan"
 OURS = (TRANSCRIPT_TAG, DOCUMENT_TAG)

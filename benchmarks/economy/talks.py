@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from afterturn.conversations.events import EventLine
+from afterturn.conversations.formats import EventLine
 from benchmarks.served.files import read_files, read_rows
 from benchmarks.served.planted import events_of
 from benchmarks.served.sets import GROUP, ROLES, meetings, memories

@@ -6,7 +6,7 @@ from itertools import accumulate, islice, takewhile
 from pathlib import Path
 
 from afterturn.conversations.bundled import bundled_conversation
-from afterturn.conversations.events import EventLine
+from afterturn.conversations.formats import EventLine
 from benchmarks.extractive_summaries import read_conversations
 from benchmarks.served.planted import events_of, planted_talk
 from benchmarks.served.sets import SETS

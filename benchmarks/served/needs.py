@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from afterturn.conversations.events import EventLine
+from afterturn.conversations.formats import EventLine
 from benchmarks.served.files import read_rows
 from benchmarks.served.planted import events_of
 from benchmarks.served.talks import Ask, Grade, Talk, Turn, make_turns

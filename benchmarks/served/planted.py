@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from afterturn.conversations.events import EventLine, Transcript, to_conversation
+from afterturn.conversations.formats import EventLine, Transcript, to_conversation
 from benchmarks.served.files import read_files, read_rows
 from benchmarks.served.talks import Ask, FactsGold, Talk, make_turns
 from context.shadow.planted import PLANTED, Planted

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
-from afterturn.conversations.events import EventLine
+from afterturn.conversations.formats import EventLine
 from benchmarks.served.files import read_rows
 from benchmarks.served.needs import tasks
 from benchmarks.served.planted import channels, errands, events_of, prompts, sessions, trajectories

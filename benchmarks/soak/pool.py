@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from afterturn.stack.compose import ROOT
-from afterturn.stack.request import Addresses
-from afterturn.stack.roles import application_environment, worker_command
+from afterturn.stack.roles import Addresses, application_environment, worker_command
 
 STOPS_WITHIN_S = 30.0
 

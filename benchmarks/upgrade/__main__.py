@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psycopg
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from afterturn.stack.roles import SERVERS, application_environment
 from afterturn.stack.stack import Stack
 from benchmarks.soak.call import Book

@@ -1,17 +1,161 @@
-"""Bodies of the scripted model's answers: pure functions from a request to JSON objects."""
+"""Bodies of the scripted model's answers, plans and notes: pure functions from a request to JSON objects."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from context.conversation.transcript import PREVIOUS_TAG, TRANSCRIPT_TAG
+from context.text.exact_values import rank_identifiers
+from context.text.terms import index_terms, query_terms
+from context.tool_plans.features import split_asks
+from context.tool_plans.prompt import CATALOG_TAG, REQUEST_TAG, TOOLS_TAG
 from context.types import JsonObject
-from llm.scripted.plan import plan_prompt
-from llm.scripted.prompt import prompt_text
 from llm.scripted.steps import Mode, Step
-from llm.scripted.summary import summarize_prompt
 
-_CHARS_PER_TOKEN = 4
+
+def prompt_text(request: Mapping[str, Any]) -> str:
+    """Join all text of the request's messages, a line for each message or part."""
+    texts: list[str] = []
+    for message in request.get("messages") or []:
+        content = message.get("content") or ""
+        parts = [content] if isinstance(content, str) else [part.get("text") or "" for part in content]
+        texts.extend(parts)
+    return "\n".join(texts)
+
+
+_MOST_IDS = 5
+_FIRST_STEP_ONLY = "more_steps_likely"
+
+
+def plan_prompt(request: Mapping[str, Any]) -> str | None:
+    """Answer a prompt of ours for a plan, or for the ids of a first pass.
+
+    Args:
+        request: A chat completion request.
+
+    Returns:
+        JSON text in the prompt's form; None for any other prompt.
+    """
+    text = prompt_text(request)
+    asked = _inside(text, REQUEST_TAG)
+    if asked is None:
+        return None
+    lines, catalog = _inside(text, TOOLS_TAG), _inside(text, CATALOG_TAG)
+    if lines is not None:
+        return json.dumps({"ids": _best(asked, _of_lines(lines))[:_MOST_IDS]})
+    if catalog is None:
+        return None
+    return json.dumps(_plan(asked, _of_catalog(catalog), text, strict="response_format" in request))
+
+
+def _inside(text: str, tag: str) -> str | None:
+    found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.DOTALL)
+    return found[1] if found else None
+
+
+def _of_lines(lines: str) -> dict[str, str]:
+    named = (line.partition(": ") for line in lines.splitlines())
+    return {entry_id: f"{entry_id} {words}" for entry_id, _, words in named}
+
+
+def _of_catalog(text: str) -> dict[str, str]:
+    catalog = json.loads(text)
+    entries = [entry for key in ("packs", "tools", "pipelines") for entry in catalog.get(key, [])]
+    return {str(entry.get("id") or entry["name"]): json.dumps(entry, ensure_ascii=False) for entry in entries}
+
+
+def _plan(asked: str, entries: Mapping[str, str], prompt: str, *, strict: bool) -> JsonObject:
+    asks = split_asks(asked) or [asked]
+    chosen = [(ask, ids[0]) for ask in asks if (ids := _best(ask, entries))]
+    tools = dict.fromkeys(tool for _, tool in chosen)
+    why = {tool: ask for ask, tool in reversed(chosen)}
+    steps = [
+        {"order": order, "tool": tool, "args": "{}" if strict else {}, "rationale": why[tool]}
+        for order, tool in enumerate(tools, 1)
+    ]
+    gap = None if len(chosen) == len(asks) else "some of it has no tool"
+    if _FIRST_STEP_ONLY in prompt:
+        return {"steps": steps[:1], "gap": gap, "more_steps_likely": len(steps) > 1}
+    return {"steps": steps, "gap": gap}
+
+
+def _best(asked: str, entries: Mapping[str, str]) -> Sequence[str]:
+    """Rank ids by the number of words shared with the request, most first; ids without any are left out."""
+    wanted = set(query_terms(asked))
+    shared = {entry_id: len(wanted & set(index_terms(words))) for entry_id, words in entries.items()}
+    ranked = sorted(entries, key=lambda entry_id: (-shared[entry_id], entry_id))
+    return [entry_id for entry_id in ranked if shared[entry_id]]
+
+
+_USER_WEIGHT, _CALL_WEIGHT, _PREVIOUS_WEIGHT = 4.0, 3.0, 20.0
+_MAX_NAMES = 60
+_MAX_POINT_CHARS = 160
+_LEAST_CHARS = 200
+_CHARS_PER_TOKEN = 1.5
+_DEFAULT_CAP_TOKENS = 4096
+
+
+def summarize_prompt(request: Mapping[str, Any]) -> str:
+    """Write third-person notes of about a third of the prompt's last message, identifiers kept.
+
+    Args:
+        request: A chat completion request. Wrappers of our own prompt are read if present; any other text is
+            taken whole.
+
+    Returns:
+        The notes, within the request's `max_tokens`.
+    """
+    source = prompt_text({"messages": (request.get("messages") or [])[-1:]})
+    transcript, previous = _inside_tag(source, TRANSCRIPT_TAG) or source, _inside_tag(source, PREVIOUS_TAG)
+    lines = [line for line in transcript.splitlines() if line.strip()]
+    room = _room_chars(request, len(transcript) + len(previous))
+    names = rank_identifiers(
+        [(previous, _PREVIOUS_WEIGHT), *((line, _weight(line)) for line in lines)], limit=_MAX_NAMES
+    )
+    points = [*(line[2:] for line in previous.splitlines() if line.startswith("- ")), *map(_point, lines)]
+    return "\n".join(
+        [
+            "## Objective",
+            *_fitting((f"- {point}" for point in dict.fromkeys(points) if point not in names), room // 2),
+            "## Artifacts and exact identifiers",
+            *_fitting((f"- {name}" for name in names), room // 2),
+        ]
+    )
+
+
+def _inside_tag(text: str, tag: str) -> str:
+    found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", text, re.DOTALL)
+    return found[1] if found else ""
+
+
+def _room_chars(request: Mapping[str, Any], source_chars: int) -> int:
+    cap = request.get("max_tokens") or request.get("max_completion_tokens") or _DEFAULT_CAP_TOKENS
+    return max(_LEAST_CHARS, min(source_chars // 3, int(cap * _CHARS_PER_TOKEN)))
+
+
+def _weight(line: str) -> float:
+    if " calls " in line:
+        return _CALL_WEIGHT
+    return 0.1 if " -> " in line else _USER_WEIGHT if "user" in line[:100] else 1.0
+
+
+def _point(line: str) -> str:
+    return " ".join(line.split())[:_MAX_POINT_CHARS]
+
+
+def _fitting(points: Iterable[str], room_chars: int) -> list[str]:
+    chosen: list[str] = []
+    for point in points:
+        room_chars -= len(point) + 1
+        if room_chars < 0:
+            break
+        chosen.append(point)
+    return chosen
+
+
+_CHARS_PER_COUNTED_TOKEN = 4
 
 _WORDS: dict[Mode, str] = {
     Mode.OK: "ok",
@@ -128,8 +272,8 @@ def completion(request: Mapping[str, Any], step: Step, *, number: int) -> JsonOb
 
 
 def _usage(request: Mapping[str, Any], text: str, step: Step) -> JsonObject:
-    prompt = max(1, len(prompt_text(request)) // _CHARS_PER_TOKEN)
-    output = len(text) // _CHARS_PER_TOKEN + step.reasoning_tokens
+    prompt = max(1, len(prompt_text(request)) // _CHARS_PER_COUNTED_TOKEN)
+    output = len(text) // _CHARS_PER_COUNTED_TOKEN + step.reasoning_tokens
     return {
         "prompt_tokens": prompt,
         "completion_tokens": output,

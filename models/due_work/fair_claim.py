@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Row, TextualSelect, text, update
 
 from models.database import Transaction
-from models.due_work.loss import LossRules
+from models.due_work.heartbeat import LossRules
 from models.due_work.queue import Claim, DueWork, WorkKind, WorkState, claim_of, leased
 
 MOST_STEPS = 64

@@ -37,8 +37,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from models.base import Base, CreatedAt, TenantKey, Timestamp
 from models.database import Transaction
 from models.due_work.errors import MOST_CHARS, readable, seal_error
+from models.due_work.heartbeat import LossRules, count_end
 from models.due_work.kinds import WorkKind, WorkState
-from models.due_work.loss import LossRules, count_end
 from models.telemetry.tracing import present_trace
 
 __all__ = ["WorkKind", "WorkState"]

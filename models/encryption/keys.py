@@ -16,8 +16,15 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.errors import AfterturnError
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
-from models.encryption.cipher import MARK, SealBrokenError, TextKey, is_sealed, keep_plain, read_plain
-from models.encryption.forgotten import find_uncleared
+from models.encryption.cipher import (
+    MARK,
+    SealBrokenError,
+    TextKey,
+    find_uncleared,
+    is_sealed,
+    keep_plain,
+    read_plain,
+)
 from models.encryption.settings import has_masters, seals, text_settings
 
 Content = TypeVar("Content", str, bytes)

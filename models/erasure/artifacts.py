@@ -13,7 +13,7 @@ from models.conversations.served_window import drop_windows_with
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue_many
 from models.erasure.derived import drop_artifact_work
-from models.erasure.receipt import Receipt
+from models.erasure.log import Receipt
 
 
 @dataclass(frozen=True)

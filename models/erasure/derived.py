@@ -13,9 +13,9 @@ from models.artifacts.plan import drop_session_plans
 from models.artifacts.summary import SummaryKey, open_focus
 from models.database import Transaction
 from models.due_work.queue import WorkKind
-from models.due_work.rest import forget_refusals
+from models.due_work.waiting import forget_refusals
 from models.encryption.keys import TextCipher, TextUnavailableError
-from models.erasure.receipt import Receipt
+from models.erasure.log import Receipt
 from models.ledger.call import forget_calls
 from models.plans.plan import Plan
 from models.plans.relearning import note_erased_plans

@@ -20,8 +20,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from models.base import Base, TenantKey
 from models.conversations.session import Session
 from models.database import Transaction
+from models.erasure.log import Receipt
 from models.erasure.messages import Changed
-from models.erasure.receipt import Receipt
 
 Erased = Literal["session", "user", "message"]
 """Kinds of receipts that can be requested again."""

@@ -37,12 +37,12 @@ from models.erasure.derived import (
 from models.erasure.log import (
     REACH,
     LogChange,
+    Receipt,
     drop_compactions,
     remove_from_log,
     rewrite,
     touch_turns,
 )
-from models.erasure.receipt import Receipt
 from models.recall.index import erase_passages
 from models.shadow.reads import lapse_reads
 

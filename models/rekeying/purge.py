@@ -10,13 +10,13 @@ from models.artifacts.artifact import drop_unused
 from models.conversations.session import lock_existing
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
-from models.encryption.forgotten import find_uncleared, note_cleared
+from models.encryption.cipher import find_uncleared, note_cleared
 from models.encryption.keys import NO_KEY, TextCipher, TextUnavailableError, has_key
 from models.encryption.settings import seals
 from models.erasure.derived import drop_artifact_work, drop_plans, rewind_index
 from models.erasure.kept_receipts import keep_receipt
+from models.erasure.log import Receipt
 from models.erasure.messages import forget_summaries, remove_messages
-from models.erasure.receipt import Receipt
 from models.erasure.sessions import WHOLE_LOG, erase_session
 from models.rekeying.columns import COLUMNS, TextColumn, drop_other_parts, mark_index, opens, sealed_page
 from models.rekeying.rotation import AT_ONCE, Transactions

@@ -1,12 +1,16 @@
-"""Shadow mode: the parts in shadow of each tenant, and a record of each unused window."""
+"""Shadow mode: settings, the parts in shadow of each tenant, records of unused windows, and sums."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -22,10 +26,47 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.shadow.verdict import ShadowPart
+from context.shadow.verdict import TOGETHER, PartCounts, PartReport, ShadowLimits, ShadowPart, report_part
 from models.base import Base, CreatedAt, TenantKey, run_after_create
+from models.catalogs.model_profile import price_per_input_token
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.settings import Settings
+
+
+class ShadowSettings(Settings):
+    """Shadow mode: default, record and verdict; read once from `AFTERTURN_*`."""
+
+    shadow_parts: tuple[ShadowPart, ...] = Field(
+        (), description="Default parts in shadow mode for tenants without own switch, as JSON."
+    )
+    shadow_share: float = Field(1.0, ge=0, le=1, description="Share of shadow reads recorded.")
+    shadow_cache_s: float = Field(2.0, ge=0, description="Seconds to cache a tenant's shadow switch.")
+    shadow_judge_s: float = Field(30.0, ge=0, description="Seconds between judgements of shadow records.")
+    shadow_wait_s: float = Field(86_400, ge=1, description="Seconds to wait for the turn of a shadow record.")
+    shadow_keep_days: int = Field(90, ge=1, le=36_500, description="Days to keep shadow records.")
+    shadow_min_reads: int = Field(200, ge=1, description="Fewest judged reads for a verdict.")
+    shadow_min_saving: float = Field(
+        0.05, ge=0, le=1, description="Smallest share of tokens a part must save."
+    )
+    shadow_max_lost: float = Field(
+        0.05, ge=0, le=1, description="Largest share of needed facts a part may lose."
+    )
+    shadow_max_blocked: float = Field(
+        0.02, ge=0, le=1, description="Largest share of tool calls a part may block."
+    )
+
+    @property
+    def limits(self) -> ShadowLimits:
+        """The bounds as a value of the pure functions."""
+        return ShadowLimits(
+            self.shadow_min_reads, self.shadow_min_saving, self.shadow_max_lost, self.shadow_max_blocked
+        )
+
+
+shadow_settings = lru_cache(ShadowSettings)
+"""Read the settings once; later changes have no effect."""
+
 
 PAGE = 500
 
@@ -231,3 +272,75 @@ _FORGET = text(
 def forget_old_reads(db: Transaction, *, keep: timedelta, most: int = 10 * PAGE) -> int:
     """Delete the oldest records of every tenant beyond an age, a bounded number for each tenant."""
     return db.execute(_FORGET, {"keep_s": keep.total_seconds(), "most": most}).rowcount
+
+
+_SUMS = text(
+    """
+    select part, model,
+        count(*) filter (where not planted) as reads,
+        count(*) filter (where not planted and state = 'judged') as judged,
+        coalesce(sum(served_tokens) filter (where not planted), 0)::bigint as served_tokens,
+        coalesce(sum(would_tokens) filter (where not planted), 0)::bigint as would_tokens,
+        coalesce(sum(needed) filter (where not planted), 0)::bigint as needed,
+        coalesce(sum(lost) filter (where not planted), 0)::bigint as lost,
+        coalesce(sum(calls) filter (where not planted), 0)::bigint as calls,
+        coalesce(sum(blocked) filter (where not planted), 0)::bigint as blocked,
+        coalesce(sum(needed) filter (where planted), 0)::bigint as planted,
+        coalesce(sum(lost) filter (where planted), 0)::bigint as planted_lost
+    from shadow_read
+    where tenant_id = :tenant_id and made_at >= now() - make_interval(secs => :since_s)
+    group by part, model
+    """
+)
+_SESSIONS = text(
+    """
+    select part, count(distinct session_id) as sessions from shadow_read
+    where tenant_id = :tenant_id and made_at >= now() - make_interval(secs => :since_s) and not planted
+    group by part
+    """
+)
+_ORDER = (*map(str, ShadowPart), TOGETHER)
+_ADDED = (
+    *("reads", "judged", "served_tokens", "would_tokens", "needed", "lost", "calls", "blocked"),
+    *("planted", "planted_lost"),
+)
+
+
+def report_shadow(
+    db: Transaction, tenant_id: UUID, *, since: timedelta, limits: ShadowLimits
+) -> list[PartReport]:
+    """Sum a tenant's records, and judge each part with records.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the records.
+        since: Age of the oldest records.
+        limits: Limits for a worthwhile part.
+
+    Returns:
+        A report for each part, in the order of `ShadowPart`, all parts together last.
+    """
+    asked = {"tenant_id": tenant_id, "since_s": since.total_seconds()}
+    rows: list[Mapping[str, Any]] = [row._asdict() for row in db.execute(_SUMS, asked)]
+    sessions = {row.part: row.sessions for row in db.execute(_SESSIONS, asked)}
+    prices = {model: price_per_input_token(db, tenant_id, model) for model in {row["model"] for row in rows}}
+    tallies: dict[str, PartCounts] = defaultdict(lambda: PartCounts(""))
+    for row in rows:
+        tallies[row["part"]] = _add(tallies[row["part"]], row, prices.get)
+    return [
+        report_part(replace(tallies[part], part=part, sessions=sessions.get(part, 0)), limits)
+        for part in _ORDER
+        if part in tallies
+    ]
+
+
+def _add(tally: PartCounts, row: Mapping[str, Any], price_of: Callable[[str], Decimal | None]) -> PartCounts:
+    """Add a model's numbers; reads with an unknown price are counted apart and never priced 0."""
+    price = price_of(row["model"])
+    saved = (row["served_tokens"] - row["would_tokens"]) * price if price is not None else Decimal(0)
+    return replace(
+        tally,
+        **{name: getattr(tally, name) + row[name] for name in _ADDED},
+        saved_usd=tally.saved_usd + saved,
+        unpriced_reads=tally.unpriced_reads + (row["reads"] if price is None else 0),
+    )

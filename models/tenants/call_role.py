@@ -12,7 +12,7 @@ from uuid import UUID
 from psycopg import Connection as DriverConnection
 from sqlalchemy import Connection
 
-from models.database_settings import database_settings
+from models.settings import database_settings
 
 ROLE = "afterturn_tenant"
 """Role of a tenant's calls: without login, without tables, without bypass."""

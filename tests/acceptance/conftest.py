@@ -6,8 +6,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from afterturn.stack.request import Addresses
-from afterturn.stack.roles import SERVERS, StackRole
+from afterturn.stack.roles import SERVERS, Addresses, StackRole
 from afterturn.stack.stack import Stack
 
 ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT)

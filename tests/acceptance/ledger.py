@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import psycopg
 
 from llm.scripted import Recorded
-from llm.scripted.prompt import prompt_text
+from llm.scripted.answers import prompt_text
 
 _MARK = re.compile(r"customer \[([^\]]+)\]")
 

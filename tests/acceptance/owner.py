@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from afterturn.progress import Stopped, stop_signals
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack, StackError
 from afterturn.stack.supervisor import Event
-from afterturn.stopping import Stopped, stop_signals
 
 
 def say(event: Event) -> None:

@@ -5,7 +5,7 @@ import sys
 
 import httpx
 
-from afterturn.stack.request import Addresses
+from afterturn.stack.roles import Addresses
 from tests.acceptance.command import afterturn
 from tests.acceptance.environment import untouched
 from tests.data import ROOT

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from afterturn.stack.request import Addresses
-from models.release import RELEASE
+from afterturn.stack.roles import Addresses
+from models.settings import RELEASE
 from tests.acceptance.environment import untouched
 from tests.data import ROOT
 

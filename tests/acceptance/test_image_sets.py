@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from tests.data import ROOT

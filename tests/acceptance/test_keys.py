@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 
-from afterturn.stack.request import Addresses
+from afterturn.stack.roles import Addresses
 from tests.acceptance.environment import untouched
 from tests.data import ROOT
 from tests.waiting import wait_until

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from afterturn.stack.request import Addresses
+from afterturn.stack.roles import Addresses
 from tests.acceptance.environment import untouched
 from tests.data import ROOT
 

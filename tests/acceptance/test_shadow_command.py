@@ -7,7 +7,7 @@ import httpx
 import psycopg
 import pytest
 
-from afterturn.stack.request import Addresses
+from afterturn.stack.roles import Addresses
 from context.shadow.planted import PLANTED
 from tests.acceptance.command import afterturn
 from tests.waiting import wait_until

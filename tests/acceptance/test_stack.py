@@ -13,8 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from afterturn.stack.accounts import OrdinaryAccount
-from afterturn.stack.processes import Launch
+from afterturn.stack.processes import Launch, OrdinaryAccount
 from tests.acceptance.trace import processes_about
 from tests.data import ROOT
 from tests.waiting import wait_until

@@ -2,7 +2,7 @@
 
 import psycopg
 
-from afterturn.stack.request import Addresses
+from afterturn.stack.roles import Addresses
 from tests.acceptance.command import afterturn
 
 

@@ -7,8 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Connection, Engine, text
 
-from afterturn.stack.request import Addresses
-from afterturn.stack.roles import SERVERS
+from afterturn.stack.roles import SERVERS, Addresses
 from afterturn.stack.stack import Stack
 from api.app import make_app
 from api.context import current_summarizer as in_force
@@ -16,9 +15,9 @@ from api.settings import api_settings
 from models import database as session
 from models.conversations.served_window_settings import served_window_settings
 from models.conversations.summary_settings import compression_settings
-from models.database_settings import database_settings
 from models.encryption.keys import forget_keys
 from models.recall.settings import recall_settings
+from models.settings import database_settings
 from models.tenants import call_role as row_security
 from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 from tests.integration.sealing import FIRST, Environment

@@ -13,7 +13,7 @@ from uuid import UUID
 import httpx
 import pytest
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from tests.data import ROOT
 from tests.integration.conftest import make_key
 from tests.waiting import wait_until

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from afterturn.checks import check_caps
+from afterturn.doctor import check_caps
 from afterturn.status import Look, opened
 from models import database as session
 from models.due_work.heartbeat import beat

@@ -22,7 +22,7 @@ from kombu import Queue
 from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy import text
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from afterturn.stack.servers import valkey_program
 from models import database as session
 from models.due_work.kinds import WorkQueue
@@ -30,9 +30,8 @@ from models.due_work.queue import WorkKind, WorkState, enqueue, enqueue_many
 from tests.integration.works import QUICK, commit_work, state
 from tests.waiting import wait_until
 from workers.app import app
-from workers.bells import MOST_WAITING, Bells, keep_short
-from workers.dispatch import Waker, dispatch_once, run
-from workers.queues import Served, served_by
+from workers.dispatch import MOST_WAITING, Bells, Waker, dispatch_once, keep_short, run
+from workers.drain import Served, served_by
 from workers.settings import WorkerSettings
 
 

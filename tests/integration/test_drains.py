@@ -17,7 +17,7 @@ from models.due_work.kinds import WorkQueue
 from models.due_work.queue import WorkKind, enqueue_many
 from tests.integration.works import what_is_due
 from workers import tasks
-from workers.bells import Bells
+from workers.dispatch import Bells
 from workers.drain import SETTLED_S, Ear
 from workers.settings import WorkerSettings
 

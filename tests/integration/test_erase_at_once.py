@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from models import database as session
 from models.database import Transaction
-from models.erasure.receipt import Receipt
+from models.erasure.log import Receipt
 from models.erasure.sessions import erase_session, erase_user_from
 from tests.integration.erasing import tables_with, tool_turn
 from tests.waiting import wait_until

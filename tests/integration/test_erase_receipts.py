@@ -12,7 +12,7 @@ from api.sessions import erase as erase_api
 from models import database as session
 from models.due_work.queue import WorkKind
 from models.erasure.kept_receipts import find_receipt, keep_receipt
-from models.erasure.receipt import Receipt
+from models.erasure.log import Receipt
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import post_turn, tables_with, talk, tool_turn

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 from typer.testing import CliRunner
 
-from afterturn.checks import check_text_keys
+from afterturn.doctor import check_text_keys
 from afterturn.text import app as text_commands
 from models import database as session
 from models.artifacts.plan import PlanKey, store_plan

@@ -9,8 +9,7 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 
 from models import database as session
-from models.due_work.heartbeat import beat
-from models.due_work.loss import LossRules, show_pool
+from models.due_work.heartbeat import LossRules, beat, show_pool
 from models.due_work.queue import DueWork, WorkKind, WorkState, claim, enqueue, find_work, finish
 from models.tenants.tenant import ensure_tenant
 from tests.integration.test_lifecycle import postgres_says

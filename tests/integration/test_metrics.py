@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
 from api.settings import api_settings
-from llm.accounting import count_call, count_denial
+from llm.pricing import count_call, count_denial
 from llm.requests import CompletionRequest, Purpose
 from models import database as session
 from models.conversations.summary_settings import compression_settings

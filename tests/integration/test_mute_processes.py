@@ -14,7 +14,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from afterturn.stack.roles import beat_command, dispatcher_command, worker_command
 from models import database as session
 from tests.data import ROOT

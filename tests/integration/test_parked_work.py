@@ -16,14 +16,15 @@ from models.due_work.waiting import MOST_AT_ONCE, WaitsFor, hasten_one, release_
 from models.ledger.caps import BudgetDeniedError, Denial
 from models.providers.circuit_breaker import (
     BreakerRules,
+    ProviderPacedError,
     ProviderParkedError,
     admit,
     end_wait,
     list_gates,
     note_failure,
     note_success,
+    take_turn,
 )
-from models.providers.rate_limit import ProviderPacedError, take_turn
 from models.snapshot import take_snapshot
 from tests.integration.works import QUICK, row
 from workers.dispatch import look_at_models

@@ -20,7 +20,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import text
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from models import database as session
 from tests.data import ROOT
 from tests.integration.conftest import make_key

@@ -12,7 +12,7 @@ from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
 from models.database import transaction
 from models.ledger.caps import Caps
-from models.providers.rate_limit import ProviderPacedError, take_turn
+from models.providers.circuit_breaker import ProviderPacedError, take_turn
 from tests.integration.test_gateway import question
 
 NOW = datetime(2026, 3, 9, 22, 30, tzinfo=UTC)

@@ -14,10 +14,10 @@ import pytest
 from fastapi.testclient import TestClient
 from redis import Redis
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from afterturn.stack.servers import valkey_program
-from api.http.rate_limit import LocalBuckets, limits
-from api.http.shared_rows import WAYS
+from api.http.caller_limits import LocalBuckets, limits
+from api.http.process_group import WAYS
 from api.settings import api_settings
 from context.providers.rate_limit import Rate, take
 from models.tenants.rate_limit import SharedBuckets

@@ -11,14 +11,20 @@ from sqlalchemy import Engine, text
 from models import database as session
 from models.database import transaction
 from models.due_work.queue import WorkKind, claim, enqueue
-from models.retention.settings import RetentionSettings
-from models.retention.tenant_policy import RETENTION, Retention, find_retention, list_gone, put_retention
+from models.retention.tenant_policy import (
+    RETENTION,
+    Retention,
+    RetentionSettings,
+    find_retention,
+    list_gone,
+    put_retention,
+)
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import plant_everywhere, tables_with
 from tests.integration.summarizing import dialogue
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.retention import retain
+from workers.jobs.sweep import retain
 
 pytestmark = pytest.mark.usefixtures("one_day")
 

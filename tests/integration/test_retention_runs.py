@@ -16,16 +16,21 @@ from sqlalchemy.exc import DBAPIError
 from models import database as session
 from models.database import transaction
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
-from models.retention.delete_tables import _FOLD_CALLS
-from models.retention.find import _OLD, FIRST, Wishing, find_old_sessions, find_wishing
-from models.retention.settings import RetentionSettings
-from models.retention.tenant_policy import RETENTION, LastRun, find_last_run, list_gone, note_gone
+from models.retention.delete_tables import _FOLD_CALLS, _OLD, FIRST, Wishing, find_old_sessions, find_wishing
+from models.retention.tenant_policy import (
+    RETENTION,
+    LastRun,
+    RetentionSettings,
+    find_last_run,
+    list_gone,
+    note_gone,
+)
 from models.telemetry.counters import flush
 from models.tenants.tenant import create_key, ensure_tenant, find_caller, list_keys
 from tests.integration.test_retention import FOR_EVER, TEN_DAYS, calls, count, do, run, sessions, talk
 from tests.integration.watching import forget_counts, scrape
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.retention import retain
+from workers.jobs.sweep import retain
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
@@ -284,7 +289,7 @@ class TestSize:
     def test_pages_join_without_a_gap(
         self, client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("models.retention.find.LOOKED_AT", 2)
+        monkeypatch.setattr("models.retention.delete_tables.LOOKED_AT", 2)
         for number in range(7):
             talk(client, f"old-{number}", days_ago=11 + number % 2)
         do("update session set last_turn_at = now() where session_id in ('old-2', 'old-5')")
@@ -308,7 +313,7 @@ class TestSize:
             db.execute(text("set local statement_timeout = 10"))
             return int(db.execute(text("select pg_sleep(9)")).rowcount)
 
-        monkeypatch.setattr("workers.jobs.retention.drop_old_plans", slow)
+        monkeypatch.setattr("workers.jobs.sweep.drop_old_plans", slow)
         settings = OLD.model_copy(update={"retain_plan_days": 30})
         told = run(settings)
         assert told == "1 sessions deleted, 3 calls folded, given up this time: plans deleted"

@@ -10,7 +10,7 @@ import redis
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from afterturn.stack.request import Addresses
+from afterturn.stack.roles import Addresses
 from models import database as session
 
 

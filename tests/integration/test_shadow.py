@@ -10,13 +10,12 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from api.context.request import NO_LIMITS, ContextRequest, read_request
-from api.shadow.record import Shadow, record_shadow
-from api.shadow.variants import VariantQuery, lay_window
+from api.shadow.record import Shadow, VariantQuery, lay_window, record_shadow
 from context.shadow.verdict import ShadowPart
 from models import database as session
 from models.conversations.summary_settings import compression_settings
 from models.due_work.queue import WorkKind, WorkState, find_work
-from models.shadow.settings import shadow_settings
+from models.shadow.reads import shadow_settings
 from tests.integration.activating import Chat
 from tests.integration.reading import FACT, Platform, long_report
 from tests.integration.shadowing import (

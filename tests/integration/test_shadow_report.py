@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
 from afterturn.client import Client
-from afterturn.planting import plant_and_probe
+from afterturn.shadow import plant_and_probe
 from context.providers.profiles import ProfileOverride
 from context.shadow.planted import PLANTED
 from context.shadow.verdict import ShadowPart

@@ -12,12 +12,11 @@ from sqlalchemy.exc import OperationalError
 
 from models import database as session
 from models.due_work.heartbeat import beat, last_signs
-from models.release import RELEASE
+from models.settings import RELEASE
 from workers import app as worker_app
 from workers.dispatch import run
-from workers.settings import worker_settings
+from workers.settings import TaskName, worker_settings
 from workers.telemetry import PoolSign, show_loop
-from workers.tick import TaskName
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.mcp.resources import RESOURCES
+from api.mcp.prompts import RESOURCES
 from api.mcp.tools import TOOLS
 from models import database as session
 from models.tenants.tenant import SCOPES, ensure_tenant

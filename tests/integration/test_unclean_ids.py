@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.http.call import Body
-from api.mcp.arguments import (
+from api.mcp.tools import (
     ArtifactArguments,
     ContextArguments,
     ExpandArguments,

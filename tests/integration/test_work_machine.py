@@ -30,7 +30,7 @@ from models.due_work.queue import (
     renew,
     retry_later,
 )
-from models.due_work.rest import rest
+from models.due_work.waiting import rest
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts, is_due, take_next
 

@@ -5,8 +5,7 @@ from pydantic import ValidationError
 from pydantic_settings import BaseSettings
 
 from api.settings import ApiSettings
-from models.address import check_address, with_password
-from models.database_settings import DatabaseSettings
+from models.settings import DatabaseSettings, check_address, with_password
 from workers.settings import WorkerSettings
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from afterturn.conversations import depot
+from afterturn.conversations import bundled as depot
 from afterturn.conversations.bundled import bundled_conversation
 from context.conversation.turns import split_turns
 from context.text.language import detect_language

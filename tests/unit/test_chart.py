@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import yaml
 
-from afterturn.settings_report import unknown_variables
+from afterturn.settings import unknown_variables
 from models.due_work.kinds import WorkKind, WorkQueue
-from models.release import RELEASE
+from models.settings import RELEASE
 from tests.data import ROOT
 from tests.unit.test_compose import SERVICES, WORKERS
 

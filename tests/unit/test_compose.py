@@ -13,7 +13,7 @@ import pytest
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from afterturn.settings_report import PREFIX, unknown_variables
+from afterturn.settings import PREFIX, unknown_variables
 from afterturn.stack.servers import INITDB_OPTIONS, POSTGRES_SETTINGS, POSTGRES_VERSION
 from llm.settings import PROVIDER_KEYS
 from tests.data import ROOT

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afterturn.conversations.events import Conversation, EventLine, Transcript, to_conversation
-from afterturn.conversations.formats import parse_transcripts, read_conversations
+from afterturn.conversations.formats import (
+    Conversation,
+    EventLine,
+    Transcript,
+    parse_transcripts,
+    read_conversations,
+    to_conversation,
+)
 from context.conversation.tool_calls import pairs_intact
 from context.errors import InvalidInputError
 from context.types import Message, Role, Wire

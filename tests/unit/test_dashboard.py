@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from api.http.request_times import RequestTimes
-from api.metrics.families import SnapshotReading, Watched
+from api.http.middleware import RequestTimes
+from api.metrics import SnapshotReading, Watched
 from models.providers.circuit_breaker import Gate, GateState
 from models.retention.tenant_policy import LastRun
 from models.snapshot import (

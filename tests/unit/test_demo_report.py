@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from afterturn.client import WindowAnswer
-from afterturn.demo_report import DemoRequest, print_request, print_table
+from afterturn.context import DemoRequest, print_request, print_table
 from afterturn.progress import progress
 
 CALL = {"role": "assistant", "tool_calls": [{"id": "c-1", "type": "function", "function": {}}]}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from models.telemetry.log_file import LogFile
+from models.telemetry.logging import LogFile
 from tests.data import ROOT
 
 SMALLEST_PIPE = 4096

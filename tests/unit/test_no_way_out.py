@@ -17,9 +17,8 @@ ALLOWED = {
     "api/artifacts/documents/sandbox.py": {
         "subprocess"
     },  # our own reader of PDFs, with nothing of the request but bytes
-    "api/http/accept.py": {"asyncio", "socket"},  # connections of the bound port, which come from outside
-    "api/http/parent.py": {"socket"},  # the bound port, handed to the children
-    "api/http/places.py": {"asyncio"},  # a wait for a free place
+    "api/http/parent.py": {"asyncio", "socket"},  # the bound port, and its connections from outside
+    "api/http/caller_limits.py": {"asyncio"},  # a wait for a free place
     "api/http/head_limits.py": {"asyncio"},  # what a connection that was taken says, and when it is given up
     "llm/call.py": {"httpx"},  # time limits of litellm's calls
     "llm/litellm_client.py": {"httpx"},  # litellm's transport

@@ -11,8 +11,8 @@ ALLOWED = {
     "api/context/attachments.py": "when a document was sent, shown and never compared",
     "api/turns/large_results.py": "the same of a tool's result",
     "api/artifacts/attachments.py": "the same of an upload",
-    "workers/events.py": "when a piece of work began or ended, shown by Flower and never compared",
-    "models/telemetry/log_file.py": "when a line of the log was written, shown and never compared",
+    "workers/telemetry.py": "when a piece of work began or ended, shown by Flower and never compared",
+    "models/telemetry/logging.py": "when a line of the log was written, shown and never compared",
     "llm/failures.py": "a provider's Retry-After may be a date, which means as long as it is from here",
 }
 """Who may look at its own clock, and for what."""

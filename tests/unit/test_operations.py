@@ -10,9 +10,8 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.app import make_app
-from api.http.request_times import RequestTimes
-from api.metrics.families import SnapshotReading, Watched
-from api.metrics.routes import expose
+from api.http.middleware import RequestTimes
+from api.metrics import SnapshotReading, Watched, expose
 from models.providers.circuit_breaker import Gate, GateState
 from models.retention.tenant_policy import LastRun
 from models.snapshot import (

@@ -7,7 +7,7 @@ import pytest
 from celery.events.state import State
 
 from tests.waiting import wait_until
-from workers.events import MOST_UNTOLD, PieceEvents, WorkPiece
+from workers.telemetry import MOST_UNTOLD, PieceEvents, WorkPiece
 
 PIECE = WorkPiece("lease-1", "summaries.summarize", 7)
 

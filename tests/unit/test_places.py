@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.waiting import wait_until
-from workers.places import Places, WakeNext
+from workers.drain import Places, WakeNext
 
 MOST = 3
 WITHIN_S = 60.0

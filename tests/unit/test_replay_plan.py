@@ -8,9 +8,9 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afterturn.conversations.events import Conversation, TurnEvent
+from afterturn.conversations.formats import Conversation, TurnEvent
+from afterturn.operating import ApiTarget, NoTargetError, find_target
 from afterturn.replay import assign_sessions, describe_jobs, pace, parse_speed, session_id_for
-from afterturn.target import ApiTarget, NoTargetError, find_target
 
 ONE = Conversation(events=(TurnEvent("turn-00001", ({"role": "user", "content": "hi"},)),), system_messages=1)
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from afterturn.settings_report import unknown_variables
+from afterturn.settings import unknown_variables
 from api.settings import ApiSettings
 from llm.settings import LlmSettings
-from models.database_settings import DatabaseSettings
-from models.settings import read_files
+from models.settings import DatabaseSettings, read_files
 from workers.settings import WorkerSettings
 
 

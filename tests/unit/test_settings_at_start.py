@@ -7,7 +7,7 @@ from celery.signals import celeryd_init
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
-from afterturn.checks import check_models
+from afterturn.doctor import check_models
 from api.app import make_app
 from llm.settings import LlmSettings, llm_settings
 from models.catalogs.settings import catalog_settings
@@ -15,7 +15,7 @@ from models.conversations.summary_settings import compression_settings
 from models.encryption.settings import text_settings
 from models.ledger.caps import Caps, budget_settings
 from models.recall.settings import recall_settings
-from models.shadow.settings import shadow_settings
+from models.shadow.reads import shadow_settings
 from workers.app import app
 from workers.settings import WorkerSettings
 

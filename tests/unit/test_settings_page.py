@@ -1,5 +1,4 @@
-from afterturn.settings import render_settings
-from afterturn.settings_report import settings_classes
+from afterturn.settings import render_settings, settings_classes
 from models.settings import variables
 from tests.data import ROOT
 

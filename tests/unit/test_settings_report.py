@@ -4,10 +4,9 @@ import pytest
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from afterturn.settings_report import report, settings_classes, unknown_variables
+from afterturn.settings import report, settings_classes, unknown_variables
 from api.settings import ApiSettings
-from models.database_settings import DatabaseSettings
-from models.settings import MASK, changed_settings, masked, variables
+from models.settings import MASK, DatabaseSettings, changed_settings, masked, variables
 from tests.data import ROOT
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.http import process_group
-from api.http.process_group import usable_cores
-from api.http.shared_rows import WAYS, SharedRows
+from api.http.process_group import WAYS, SharedRows, usable_cores
 
 
 def add(rows: SharedRows, key: str, by: int) -> None:

@@ -6,9 +6,8 @@ from collections import Counter
 import pytest
 from rich.table import Table
 
-from afterturn.checks import Finding
-from afterturn.doctor import _print_verdict, make_console
-from afterturn.tables import print_tables
+from afterturn.doctor import Finding, _print_verdict, make_console
+from afterturn.operating import print_tables
 
 DAY, MODEL = "2026-03-14", "anthropic/claude-haiku-4-5-20251001"
 

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from api.http.errors import ProblemError
-from api.http.turnstile import Key, Turnstile
+from api.http.waiting import Key, Turnstile
 
 PATIENCE_S = 5.0
 ONE: Key = (b"key", "s1")

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 import api.app  # noqa: F401 (with all bodies of requests)
 from api.context.request import ContextRequest
 from api.http.call import Body, Parameters
-from api.http.validation import validation_error
-from api.mcp.arguments import FindArguments
+from api.http.errors import validation_error
+from api.mcp.tools import FindArguments
 from api.preflight.routes import PreflightRequest
 from api.turns.intake import TurnCompleted
 

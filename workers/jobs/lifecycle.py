@@ -14,7 +14,7 @@ from structlog.contextvars import bound_contextvars
 from context.errors import AfterturnError
 from llm.failures import LlmFailure
 from models.database import transaction
-from models.due_work.loss import LossRules
+from models.due_work.heartbeat import LossRules
 from models.due_work.queue import Claim, WorkKind, claim, renew, retry_later
 from models.due_work.waiting import WaitsFor, note_denial, note_wait
 from models.encryption.keys import TextUnavailableError

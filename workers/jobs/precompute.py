@@ -46,9 +46,8 @@ from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, finish, lock_lease
 from models.learning.habits import likely_focuses
 from models.learning.speculation import Reserved, What, find_record, note_made, price_share, spent_on
-from workers.jobs.ahead import reserved
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.read_artifact import ArtifactReader, Complete, input_cap, read_for, summary_tokens
+from workers.jobs.read_artifact import ArtifactReader, Complete, input_cap, read_for, reserved, summary_tokens
 from workers.settings import PrecomputeSettings
 
 TURN_MESSAGES = 100

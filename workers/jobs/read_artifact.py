@@ -1,6 +1,7 @@
-"""Reading of an artifact for a focus: a question to the summarizer, and a verdict."""
+"""Reading of an artifact for a focus: tokens reserved, a question to the summarizer, and a verdict."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from context.precompute.prompt import (
     artifact_messages,
     judge_artifact_summary,
 )
+from context.precompute.worth import Guess, WorthLimits
 from context.text.language import UNKNOWN
 from context.tokens import EncodingName, count_message, count_text
 from llm.failures import FailureKind, LlmFailure
@@ -22,8 +24,35 @@ from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.artifacts.origin import ArtifactText
 from models.artifacts.summary import MadeSummary, Wish
+from models.database import transaction
+from models.learning.speculation import Reserved, What, release, reserve_spending
 from workers.jobs.summarizer_room import known_room, learn_room
 from workers.settings import PrecomputeSettings
+
+
+@contextmanager
+def reserved(tenant_id: UUID, what: What, guess: Guess, limits: WorthLimits) -> Iterator[Reserved | None]:
+    """Reserve a call's tokens while the call is made, and give the tokens back if the model fails.
+
+    Args:
+        tenant_id: The paying tenant.
+        what: Key of the thing.
+        guess: The estimate of the call.
+        limits: The limits of spending.
+
+    Yields:
+        The reservation, for `note_made`; None if the ceiling is reached, and the call must not be made.
+    """
+    with transaction() as db:
+        taken = reserve_spending(db, tenant_id, what, guess, limits)
+    try:
+        yield taken
+    except LlmFailure:
+        if taken is not None:
+            with transaction() as db:
+                release(db, tenant_id, what, taken)
+        raise
+
 
 log = structlog.get_logger()
 

@@ -18,8 +18,8 @@ from context.window.activation import (
     prepare_thresholds,
 )
 from context.window.prefix_reuse import Ride
-from llm.builtin import complete_builtin
 from llm.failures import LlmFailure
+from llm.requests import complete_builtin
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.conversations.covering import is_covered
 from models.conversations.history import load_oldest
@@ -38,7 +38,7 @@ from models.conversations.summary import (
 from models.conversations.summary_settings import compression_settings
 from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, finish, lock_lease
-from models.due_work.rest import end_rest, rest
+from models.due_work.waiting import end_rest, rest
 from models.learning.speculation import PREPARED, note_made, note_used, spent_since_last
 from models.ledger.caps import BudgetDeniedError
 from models.providers.circuit_breaker import ProviderParkedError
@@ -47,8 +47,7 @@ from models.recall.settings import recall_settings
 from models.telemetry.counters import Counted, count
 from models.telemetry.tracing import span
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.prefix_reuse import look_for_ride
-from workers.jobs.prepare_summary import is_worth_preparing, pauses_long
+from workers.jobs.prepare_summary import is_worth_preparing, look_for_ride, pauses_long
 from workers.jobs.recall import index_through
 from workers.jobs.write_summary import (
     Complete,

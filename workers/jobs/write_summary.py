@@ -27,9 +27,8 @@ from context.tokens import count_message, count_text
 from context.types import Message
 from context.window.prefix_reuse import Ride, RideOutcome, ride_messages
 from context.window.types import ActiveSummary, notes_message
-from llm.builtin import complete_builtin
 from llm.failures import Cause, FailureKind, LlmFailure
-from llm.requests import CompletionReply, CompletionRequest, Purpose
+from llm.requests import CompletionReply, CompletionRequest, Purpose, complete_builtin
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.catalogs.model_profile import load_profile
 from models.conversations.kept_summaries import find_part, keep_part

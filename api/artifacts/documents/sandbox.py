@@ -13,8 +13,7 @@ from uuid import UUID
 
 from api.artifacts.documents.child import MEMORY, DocumentLimits, Extracted
 from api.http.errors import ProblemError
-from api.http.process_group import group
-from api.http.shared_rows import Row, SharedRows
+from api.http.process_group import Row, SharedRows, group
 from models.artifacts.settings import ArtifactSettings
 from models.tenants.call_role import caller_tenant
 

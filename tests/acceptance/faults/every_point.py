@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from afterturn.progress import stop_signals
 from afterturn.stack.stack import Stack
-from afterturn.stopping import stop_signals
 from llm.scripted import ScriptedServer
 from tests.acceptance.faults.chaos import say, unkept
 from tests.acceptance.faults.lives import Life, SummaryLife

@@ -10,7 +10,7 @@ from typing import Self
 
 import httpx
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from afterturn.stack.roles import StackRole, api_command, dispatcher_command, worker_command
 from tests.acceptance.platform import SOON_S, Platform
 from tests.data import ROOT

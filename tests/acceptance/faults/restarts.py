@@ -16,9 +16,9 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from afterturn.progress import stop_signals
 from afterturn.stack.roles import StackRole, beat_command, dispatcher_command
 from afterturn.stack.stack import Stack
-from afterturn.stopping import stop_signals
 from llm.scripted import ScriptedServer
 from tests.acceptance.faults.chaos import say, unkept
 from tests.acceptance.faults.processes import STOP_S

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from afterturn.stack.roles import StackRole, api_command, dispatcher_command, worker_command
 from tests.acceptance.faults.points import Triggers
 from tests.acceptance.faults.processes import OWN_BROKER, Kept, answers

@@ -11,7 +11,7 @@ from celery.signals import task_prerun
 
 from afterturn.stack.roles import worker_command
 from workers.app import app
-from workers.tick import TaskName
+from workers.settings import TaskName
 
 PATIENCE_S = 1
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from celery import Celery
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from afterturn.stack.roles import StackRole, dispatcher_command, worker_command
 from afterturn.stack.servers import valkey_program
 from llm.scripted import Mode, Step

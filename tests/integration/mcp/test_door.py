@@ -11,7 +11,7 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from sqlalchemy import Engine, text
 
-from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.compose import ReservedPorts
 from api.mcp.tools import TOOLS
 from api.settings import api_settings
 from models import database as session

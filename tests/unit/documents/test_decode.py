@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.artifacts.documents.decode import charset_of_page, decode_text
+from api.artifacts.documents.read import charset_of_page, decode_text
 from api.http.errors import ProblemError
 
 WORDS = "wind \u98ce \u043a\u0440\u0430\u043d \u00e9 \U0001f3d7\n"

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from api.artifacts.documents.media import Reader, read_media_type
-from api.artifacts.documents.read import Document, read_document, read_inline
+from api.artifacts.documents.read import Document, Reader, read_document, read_inline, read_media_type
 from api.http.errors import ProblemError
 from context.artifacts.types import ContentKind
 from models.artifacts.settings import ArtifactSettings

@@ -7,11 +7,10 @@ from decimal import Decimal
 import pytest
 
 from context.errors import AfterturnError
-from llm.chain import first_answer
 from llm.failures import Cause, LlmFailure
+from llm.gateway import first_answer
 from models.ledger.caps import BudgetDeniedError, Denial
-from models.providers.circuit_breaker import ProviderParkedError
-from models.providers.rate_limit import ProviderPacedError
+from models.providers.circuit_breaker import ProviderPacedError, ProviderParkedError
 
 NOW = datetime(2026, 11, 3, 12, tzinfo=UTC)
 PARK_S = 900.0

@@ -16,8 +16,7 @@ from context.summary.prompt import SummaryInput, summary_messages
 from context.tokens.text import count_text
 from context.types import Role
 from llm.scripted import Mode, Script, ScriptedServer, Step
-from llm.scripted.answers import chunks, completion
-from llm.scripted.summary import summarize_prompt
+from llm.scripted.answers import chunks, completion, summarize_prompt
 from tests.data import ROOT
 from tests.waiting import wait_until
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.summary.prompt import SummaryInput, summary_messages
-from llm.scrub import MAX_DETAIL_CHARS, OF_PROVIDERS, scrub
+from llm.failures import MAX_DETAIL_CHARS, OF_PROVIDERS, scrub
 
 PROMPT = "Tell nobody that the vault code of Ana Souza is 4711-0815."
 

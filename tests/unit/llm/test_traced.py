@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm.traced import provider_of
+from llm.call import provider_of
 
 
 @pytest.mark.parametrize(

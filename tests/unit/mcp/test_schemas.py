@@ -10,9 +10,8 @@ from jsonschema import Draft202012Validator
 from pydantic import Field
 
 from api.http.call import Body
-from api.mcp.arguments import FindArguments, RankArguments, read_arguments
-from api.mcp.schemas import answer_schema, arguments_schema
-from api.mcp.tools import TOOLS
+from api.mcp.server import answer_schema, arguments_schema
+from api.mcp.tools import TOOLS, FindArguments, RankArguments, read_arguments
 from context.errors import InvalidInputError
 
 

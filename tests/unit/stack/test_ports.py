@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from afterturn.stack.ports import PortTakenError, ReservedPorts
+from afterturn.stack.compose import PortTakenError, ReservedPorts
 from afterturn.stack.roles import LOOPBACK
 
 

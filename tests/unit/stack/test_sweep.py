@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from afterturn.stack.home import open_home
-from afterturn.stack.sweep import MARK, end_leftovers
+from afterturn.stack.home import MARK, end_leftovers, open_home
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 

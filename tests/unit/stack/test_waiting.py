@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from afterturn.progress import Stopped, stop_signals
 from afterturn.stack.stack import LONGEST_SLEEP_S, signals_held, wait_readable
-from afterturn.stopping import Stopped, stop_signals
 
 
 def test_a_signal_that_does_not_interrupt_the_sleep_ends_it_all_the_same() -> None:

@@ -22,8 +22,7 @@ from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set, last_watermark, load_set
 from models.preflight.decision import PAGE, join_decisions, load_decisions
 from models.preflight.labels import joined_through
-from models.preflight.policy import find_policy
-from models.preflight.settings import preflight_settings
+from models.preflight.policy import find_policy, preflight_settings
 from workers.jobs.lifecycle import LeaseLostError
 
 MOST_DECISIONS = 4_000

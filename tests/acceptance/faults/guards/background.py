@@ -7,7 +7,7 @@ _APP = "workers/app.py"
 GUARDS = (
     Guard(
         "bells: rung again while something is due",
-        "workers/bells.py",
+        "workers/dispatch.py",
         "sent[queue] = max(min(pieces, most) - bells.waiting(queue), 0)",
         """sent[queue] = 0 if queue in vars(bells).setdefault("rung", set()) else most
         vars(bells)["rung"].add(queue)""",
@@ -15,14 +15,14 @@ GUARDS = (
     ),
     Guard(
         "bells: no more than may wait",
-        "workers/bells.py",
+        "workers/dispatch.py",
         " - bells.waiting(queue), 0)",
         ", 0)",
         ("tests/integration/test_dispatch.py",),
     ),
     Guard(
         "bells: nothing of the work",
-        "workers/bells.py",
+        "workers/dispatch.py",
         "headers={RUNG_AT: at.isoformat()},",
         'headers={RUNG_AT: at.isoformat()}, kwargs={"queue": queue},',
         ("tests/integration/test_dispatch.py::test_a_bell_says_when_something_was_due_and_nothing_else",),
@@ -57,7 +57,7 @@ GUARDS = (
     ),
     Guard(
         "ticks: clocks may be apart",
-        "workers/tick.py",
+        "workers/settings.py",
         '"expires": worker_settings().tick_s + CLOCKS_APART_S',
         '"expires": worker_settings().tick_s',
         (),

@@ -34,7 +34,7 @@ GUARDS = (
     ),
     Guard(
         "retention: one session stops none behind it",
-        "workers/jobs/retention.py",
+        "workers/jobs/sweep.py",
         "not in PASSED_OVER:\n            raise\n        tenant_id",
         "not in ():\n            raise\n        tenant_id",
         ("tests/integration/test_retention_runs.py",),

@@ -42,7 +42,7 @@ GUARDS = (
     ),
     Guard(
         "claim: a crasher dies",
-        "models/due_work/loss.py",
+        "models/due_work/heartbeat.py",
         "return crashes >= max_crashes, {",
         "return crashes < 0, {",
         _WORK,

@@ -50,7 +50,7 @@ GUARDS = (
     ),
     Guard(
         "retention: a session goes whole",
-        "workers/jobs/retention.py",
+        "workers/jobs/sweep.py",
         """        with transaction() as db:
             return erase_if_old(db, place, general=days)""",
         """        with reading() as db:

@@ -1,12 +1,18 @@
-"""Ids in requests: checked as sent, since cleaning would make two ids one."""
+"""Values in requests and answers: ids as sent, strict numbers and times, cursors, exact JSON."""
 
+import base64
+import binascii
+import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import orjson
 from pydantic import BaseModel
+from pydantic_core import PydanticCustomError
+from pydantic_core.core_schema import no_info_before_validator_function
 
-from api.http.errors import ProblemError
-from api.http.validation import kinds_of
+from api.http.errors import ProblemError, kinds_of
 from context.text.sanitize import MAX_ID_CHARS, IdFault, clean_text, id_fault
 
 _CALL_IDS = frozenset({"id", "tool_call_id", "tool_use_id", "call_id"})
@@ -102,3 +108,96 @@ def _check_unclean_id(name: str, value: Any, place: str) -> None:
 def _check_unclean(value: str, field: str) -> None:
     if clean_text(value) is not value:
         check_id(value, field)
+
+
+_STRICT = frozenset({"int", "float", "bool"})
+_NOT_A_SCHEMA = frozenset({"default", "metadata", "expected"})
+_NUMBER = re.compile(r"\s*[-+]?[0-9]*\.?[0-9]*\s*")
+_WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
+_TRUTH: Mapping[str, bool] = {"true": True, "false": False}
+
+
+def make_strict(schema: Any) -> Any:
+    """Copy a core schema, with strict numbers and booleans: `"50"`, `1.0` and `"yes"` are no values.
+
+    A time is a text with a date; a bare number has no unit.
+
+    Args:
+        schema: A core schema of pydantic, or a part.
+    """
+    if isinstance(schema, list | tuple):
+        return type(schema)(map(make_strict, schema))
+    if not isinstance(schema, dict):
+        return schema
+    parts = {name: part if name in _NOT_A_SCHEMA else make_strict(part) for name, part in schema.items()}
+    if parts.get("type") == "datetime":
+        return no_info_before_validator_function(_refuse_number, parts)
+    return {**parts, "strict": True} if parts.get("type") in _STRICT else parts
+
+
+def _refuse_number(given: Any) -> Any:
+    if isinstance(given, int | float) or (isinstance(given, str) and _NUMBER.fullmatch(given)):
+        raise PydanticCustomError("datetime_type", "is a number")
+    return given
+
+
+def read_scalar(text: Any, kinds: frozenset[Any]) -> Any:
+    """Read a whole number or boolean of an address, where every value is a text.
+
+    Args:
+        text: The value; any other spelling than `12`, `-12`, `true` and `false` stays a text.
+        kinds: The types of the parameter.
+    """
+    if not isinstance(text, str):
+        return text
+    if int in kinds and _WHOLE.fullmatch(text):
+        return int(text)
+    return _TRUTH.get(text, text) if bool in kinds else text
+
+
+def write_cursor(after: str | None) -> str | None:
+    """Write the cursor of the next page; None at the end."""
+    return None if after is None else base64.urlsafe_b64encode(after.encode()).decode().rstrip("=")
+
+
+def read_cursor(cursor: str | None) -> str:
+    """Read a cursor; the empty text for the first page.
+
+    Raises:
+        ProblemError: The cursor is not of an answer.
+    """
+    try:
+        raw = base64.b64decode(
+            f"{cursor or ''}{'=' * (-len(cursor or '') % 4)}", altchars=b"-_", validate=True
+        )
+        after = raw.decode()
+    except (binascii.Error, ValueError):
+        raise bad_cursor() from None
+    if "\0" in after:
+        raise bad_cursor()
+    return after
+
+
+def bad_cursor() -> ProblemError:
+    """Return the refusal of a cursor that no answer gave."""
+    return ProblemError("invalid-input", "cursor: must be the `next` of an answer", field="cursor")
+
+
+IN_ORDER = orjson.OPT_SORT_KEYS
+
+
+def encode(value: Any, option: int = 0) -> bytes:
+    """Write JSON with content from a client.
+
+    Args:
+        value: A decoded JSON value.
+        option: 0, or `IN_ORDER` to sort the keys.
+
+    Returns:
+        The JSON text, integers of any length unchanged.
+    """
+    try:
+        return orjson.dumps(value, option=option)
+    except TypeError:  # an integer of more than 64 bits is valid JSON, and orjson does not know it
+        in_order = bool(option & IN_ORDER)
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=in_order).encode()

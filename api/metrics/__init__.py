@@ -1,1 +1,0 @@
-"""The metrics endpoint and its families."""
