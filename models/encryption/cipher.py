@@ -1,4 +1,4 @@
-"""Sealing a text with a key for a storage cell, and the keys that are forgotten."""
+"""Sealing a text with a key for a storage cell, and the tables of wrapped and forgotten keys."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, text
+from sqlalchemy import CheckConstraint, LargeBinary, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey
@@ -143,6 +143,19 @@ def _bound(place: Iterable[object]) -> bytes:
     """Join the names of a cell, each with its length, so that no two cells are written alike."""
     names = (str(part) for part in place)
     return "".join(f"{len(name)}:{name}" for name in names).encode()
+
+
+class WrappedTextKey(Base):
+    """A tenant's key, wrapped by a master key. Without this row the tenant's text is lost."""
+
+    __tablename__ = "text_key"
+
+    tenant_id: Mapped[TenantKey]
+    master_id: Mapped[str]
+    wrapped: Mapped[bytes] = mapped_column(LargeBinary)
+    made_in: Mapped[str] = mapped_column(server_default=text("(pg_current_xact_id())::text"))
+    created_at: Mapped[CreatedAt]
+    wrapped_at: Mapped[CreatedAt]
 
 
 class ForgottenTextKey(Base):

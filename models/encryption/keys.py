@@ -9,12 +9,10 @@ from typing import Any, TypeVar
 from uuid import UUID
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import LargeBinary, Row, text
+from sqlalchemy import Row, text
 from sqlalchemy.engine import Transaction as Begun
-from sqlalchemy.orm import Mapped, mapped_column
 
 from context.errors import AfterturnError
-from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
 from models.encryption.cipher import (
     MARK,
@@ -31,19 +29,6 @@ Content = TypeVar("Content", str, bytes)
 
 MOST_KEPT = 10_000
 """Number of tenants with cached keys in a process; beyond the number the cache is cleared."""
-
-
-class WrappedTextKey(Base):
-    """A tenant's key, wrapped by a master key. Without this row the tenant's text is lost."""
-
-    __tablename__ = "text_key"
-
-    tenant_id: Mapped[TenantKey]
-    master_id: Mapped[str]
-    wrapped: Mapped[bytes] = mapped_column(LargeBinary)
-    made_in: Mapped[str] = mapped_column(server_default=text("(pg_current_xact_id())::text"))
-    created_at: Mapped[CreatedAt]
-    wrapped_at: Mapped[CreatedAt]
 
 
 class TextUnavailableError(AfterturnError):

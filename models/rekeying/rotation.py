@@ -17,13 +17,12 @@ from models.artifacts.summary import SummaryKey, open_focus, seal_focus, text_ro
 from models.conversations.session import lock_existing
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
-from models.encryption.cipher import delete_key, find_uncleared
+from models.encryption.cipher import WrappedTextKey, delete_key, find_uncleared
 from models.encryption.keys import (
     NO_KEY,
     TextCipher,
     TextForgottenError,
     TextUnavailableError,
-    WrappedTextKey,
     keep_no_longer,
     unwrap,
     wrap,

@@ -14,12 +14,11 @@ from typer.testing import CliRunner
 from afterturn.text import app as text_commands
 from models import database as session
 from models.encryption import keys as text_keys
-from models.encryption.cipher import TextKey, delete_key, find_uncleared
+from models.encryption.cipher import TextKey, WrappedTextKey, delete_key, find_uncleared
 from models.encryption.keys import (
     TextCipher,
     TextForgottenError,
     TextUnavailableError,
-    WrappedTextKey,
     forget_keys,
     wrap,
 )
