@@ -69,7 +69,7 @@ def settings_classes(modules: Sequence[str] = SETTINGS_MODULES) -> Iterator[type
     """Yield every settings class defined in the modules, in order."""
     for name in modules:
         for _, found in inspect.getmembers(importlib.import_module(name), inspect.isclass):
-            if issubclass(found, BaseSettings) and found.__module__ == name:
+            if issubclass(found, BaseSettings) and found.__module__ == name and found.model_fields:
                 yield found
 
 
