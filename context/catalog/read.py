@@ -1,13 +1,12 @@
 """Reader of catalogs in any known shape, also mixed, with a check of each field's type."""
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from context.catalog.types import FIELDS, Catalog, Entry, EntryKind, digest_of
+from context.catalog.types import FIELDS, Catalog, Entry, EntryKind, digest_of, unproject_entry
 from context.errors import InvalidInputError
 from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from context.types import JsonObject
@@ -186,7 +185,6 @@ class CatalogLimits:
 
 
 DEFAULT_LIMITS = CatalogLimits()
-_NO_LIMITS = CatalogLimits(sys.maxsize, sys.maxsize, sys.maxsize)
 
 
 def read_catalog(document: object, limits: CatalogLimits = DEFAULT_LIMITS) -> Catalog:
@@ -224,17 +222,20 @@ def read_version(body: str, digest: str, novel_since: Mapping[str, int]) -> Cata
     """Read a stored version.
 
     Args:
-        body: Canonical JSON of a catalog from an earlier read.
+        body: Canonical JSON of a catalog from an earlier read, unchecked.
         digest: The version's digest.
         novel_since: First day number of each entry, by id.
 
     Returns:
         The catalog, each entry with its day.
     """
-    lists, packs_key = _lists(json.loads(body))
-    entries = (_read_entry(Fields(key, item), key, _NO_LIMITS) for key, items in lists for item in items)
-    known = (replace(entry, novel_since=novel_since.get(entry.entry_id)) for entry in entries)
-    return Catalog(tuple(known), digest, packs_key)
+    document = json.loads(body)
+    packs_key = "packs" if "packs" in document else "tools"
+    lists = ((packs_key, EntryKind.PACK), (PIPELINES, EntryKind.PIPELINE))
+    entries = (
+        unproject_entry(item, kind, novel_since) for key, kind in lists for item in document.get(key, ())
+    )
+    return Catalog(tuple(entries), digest, packs_key)
 
 
 def _lists(document: object) -> tuple[list[tuple[str, Sequence[object]]], str]:

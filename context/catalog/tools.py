@@ -1,13 +1,15 @@
 """Fitting of a request's tool definitions to a budget; tools with hidden contents stay whole."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from context.catalog.compact import describe, short_description, without_notes
 from context.catalog.fit import CatalogOverBudgetError, Compaction, FittedEntries, choose
 from context.catalog.types import CatalogBudget, Size, canonical_json
-from context.tokens.tools import TOOLS_OVERHEAD, ToolSize, add_sizes
+from context.tokens import count_text
+from context.tokens.tools import SLASHES, TOOLS_OVERHEAD, ToolCount, ToolSize, add_sizes
 from context.types import JsonObject, Message, Wire
 from context.wire.formats import format_of
 from context.wire.parts import PartKind, read_parts
@@ -25,11 +27,80 @@ class FittedTools:
         tools: Valid definitions, in the order of the request; unshortened definitions as received.
         compaction: Record of the losses, tokens counted as in a request.
         hidden: Names of the unsent tools.
+        places: Place of each sent tool in the ladder.
+        level: Level of all sent tools.
     """
 
     tools: tuple[JsonObject, ...]
     compaction: Compaction
     hidden: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    level: int = 0
+
+
+@dataclass(frozen=True)
+class ToolSizes:
+    """Sizes of tools at every level, measured once and kept: level 0 of all places, then level 1, and so on.
+
+    Attributes:
+        bytes: Bytes of the JSON.
+        slashes: 1 for a declaration with leading slashes, as `ToolSize.slashes`.
+        alone: As `ToolSize.alone`.
+        before_slashes: As `ToolSize.before_slashes`.
+        wide: As `ToolCount.wide`.
+    """
+
+    bytes: Sequence[int]
+    slashes: Sequence[int]
+    alone: Sequence[int]
+    before_slashes: Sequence[int]
+    wide: Sequence[int]
+
+    def size_at(self, item: int) -> ToolSize:
+        """Return a tool's size by its place among all levels."""
+        return ToolSize(SLASHES if self.slashes[item] else "", self.alone[item], self.before_slashes[item])
+
+
+def measure_levels(tools: Sequence[JsonObject], count: Callable[[str], int] = count_text) -> ToolSizes:
+    """Measure tools at every level.
+
+    Args:
+        tools: Definitions of any wire format.
+        count: Counts a text in the canonical encoding, or finds its count.
+    """
+    measured = [_measure(write_levels(tool), count) for tool in tools]
+    rows = [levels[level] for level in range(ToolLadder.levels) for levels in measured]
+    return ToolSizes(*(array(code, (row[at] for row in rows)) for at, code in enumerate(SIZE_CODES)))
+
+
+SIZE_CODES = "IBIII"
+"""Type codes of the arrays of `ToolSizes`."""
+
+
+def _measure(levels: Sequence[JsonObject], count: Callable[[str], int]) -> list[tuple[int, ...]]:
+    rows: list[tuple[int, ...]] = []
+    for level, tool in enumerate(levels):
+        if level and tool is levels[level - 1]:
+            rows.append(rows[-1])
+            continue
+        found = ToolCount.of(tool, count)
+        size = found.size
+        rows.append(
+            (_bytes_of(tool), bool(size.slashes), size.alone, size.before_slashes, found.wide),
+        )
+    return rows
+
+
+def _bytes_of(tool: JsonObject) -> int:
+    return len(canonical_json(tool).encode())
+
+
+def write_levels(tool: JsonObject) -> tuple[JsonObject, ...]:
+    """Write a tool at every level; the same object where a step changes nothing."""
+    levels = [tool]
+    for _, apply in _STEPS:
+        levels.append(apply(levels[-1]))
+    return tuple(levels)
 
 
 class ToolLadder:
@@ -40,9 +111,16 @@ class ToolLadder:
 
     levels = 5
 
-    def __init__(self, tools: Sequence[JsonObject]) -> None:
-        """Take definitions of any wire format; writing and counting happen on first use."""
+    def __init__(self, tools: Sequence[JsonObject], sizes: ToolSizes | None = None) -> None:
+        """Take definitions of any wire format; writing and counting happen on first use.
+
+        Args:
+            tools: The definitions.
+            sizes: Their sizes, if already measured.
+        """
         self.tools = tuple(tools)
+        self._measured = sizes
+        self._told: set[int] = set()
         self.names = tuple(map(tool_name, self.tools))
         self._written: dict[int, tuple[JsonObject, ...]] = {}
         self._bytes: tuple[dict[int, int], ...] = tuple({} for _ in range(self.levels))
@@ -56,7 +134,7 @@ class ToolLadder:
 
     def at(self, places: Sequence[int], level: int) -> list[JsonObject]:
         """The definitions of some tools at a level."""
-        return [self._write(place)[level] for place in places]
+        return [self._write(place)[level] if level else self.tools[place] for place in places]
 
     def may_fit(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
         """Tell whether some tools may fit; exact for tools."""
@@ -84,6 +162,17 @@ class ToolLadder:
                 self._whole[level] = known
         return known
 
+    def untold_counts(self, places: Iterable[int], level: int) -> Iterator[tuple[JsonObject, ToolCount]]:
+        """List tools at a level with their counts measured before, each at its first call only."""
+        if self._measured is None:
+            return
+        for place in places:
+            item = self._item(place, level)
+            if item not in self._told:
+                self._told.add(item)
+                [tool] = self.at([place], level)
+                yield tool, ToolCount(self._measured.size_at(item), self._measured.wide[item])
+
     def taken(self, places: Sequence[int], level: int) -> list[str]:
         """Name the steps up to a level with an effect on some tools."""
         return [
@@ -96,8 +185,13 @@ class ToolLadder:
         known = self._bytes[level]
         for place in places:
             if place not in known:
-                known[place] = len(canonical_json(self._write(place)[level]).encode())
+                known[place] = self._tool_bytes(place, level)
         return len("[]") + sum(known[place] for place in places) + max(len(places) - 1, 0)
+
+    def _tool_bytes(self, place: int, level: int) -> int:
+        if self._measured is None:
+            return _bytes_of(self._write(place)[level])
+        return self._measured.bytes[self._item(place, level)]
 
     def _list_tokens(self, places: Sequence[int], level: int) -> int:
         if not places:
@@ -105,16 +199,21 @@ class ToolLadder:
         known = self._sizes[level]
         for place in places:
             if place not in known:
-                known[place] = ToolSize.of(self._write(place)[level])
+                known[place] = self._tool_size(place, level)
         return add_sizes(known[place] for place in places) + TOOLS_OVERHEAD
+
+    def _tool_size(self, place: int, level: int) -> ToolSize:
+        if self._measured is None:
+            return ToolSize.of(self._write(place)[level])
+        return self._measured.size_at(self._item(place, level))
+
+    def _item(self, place: int, level: int) -> int:
+        return level * len(self.tools) + place
 
     def _write(self, place: int) -> tuple[JsonObject, ...]:
         found = self._written.get(place)
         if found is None:
-            levels = [self.tools[place]]
-            for _, apply in _STEPS:
-                levels.append(apply(levels[-1]))
-            found = self._written[place] = tuple(levels)
+            found = self._written[place] = write_levels(self.tools[place])
         return found
 
 
@@ -184,7 +283,8 @@ def _fitted(ladder: ToolLadder, choice: FittedEntries, offered: Sequence[int]) -
         *([f"{len(hidden)} entries"] if hidden else []),
     )
     compaction = Compaction(before.bytes, after.bytes, before.tokens, after.tokens, dropped, len(hidden))
-    return FittedTools(tuple(ladder.at(choice.places, choice.level)), compaction, hidden)
+    tools = tuple(ladder.at(choice.places, choice.level))
+    return FittedTools(tools, compaction, hidden, choice.places, choice.level)
 
 
 def _in_schema(change: Callable[[JsonObject], JsonObject]) -> Callable[[JsonObject], JsonObject]:

@@ -165,6 +165,39 @@ def project_entry(entry: Entry) -> JsonObject:
     return {name: value for name, value in fields.items() if value} | beyond
 
 
+def unproject_entry(item: JsonObject, kind: EntryKind, novel_since: Mapping[str, int]) -> Entry:
+    """Read an entry back from its projection: the reverse of `project_entry`, without any check.
+
+    Args:
+        item: The projection.
+        kind: Pack or pipeline.
+        novel_since: First day number of each entry, by id.
+
+    Returns:
+        The entry with its day.
+    """
+    known, metadata = FIELDS[kind], item.get("metadata", {})
+    entry_id, title = (item["name"], "title") if kind is EntryKind.PACK else (item["id"], "name")
+    return Entry(
+        entry_id,
+        kind,
+        item.get(title) or entry_id,
+        item.get("description", ""),
+        tuple(metadata.get("intent_keywords", ())),
+        tuple(metadata.get("accepts", ())),
+        tuple(metadata.get("produces", ())),
+        metadata.get("typical_use", ""),
+        tuple(metadata.get("limitations", ())),
+        tuple(metadata.get("supersedes", ())),
+        tuple(item.get("steps", ())) if kind is EntryKind.PIPELINE else (),
+        item.get("input_schema") or tuple(item.get("inputs", ())) or None,
+        item.get("output_schema") or tuple(item.get("outputs", ())) or None,
+        item.get("group", ""),
+        novel_since.get(entry_id),
+        {key: value for key, value in item.items() if key not in known},
+    )
+
+
 def canonical_json(value: object) -> str:
     """Write JSON in canonical form: sorted keys, no blanks.
 

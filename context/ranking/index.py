@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from context.catalog.types import Catalog, Entry, EntryKind
-from context.ranking.lexicon import Expansion, fit_lexicon
-from context.ranking.types import Ranked
+from context.ranking.lexicon import Expansion, FittedLexicon
+from context.ranking.types import EntryFacts, Ranked
 from context.text.terms import content_terms, index_terms
 from context.types import JsonObject
 
@@ -254,15 +254,39 @@ def build_index(catalog: Catalog, *, weights: FieldWeights = DEFAULT) -> Ranking
     """
     fields = [_field_terms(entry) for entry in catalog.entries]
     postings = _build_postings(fields, weights)
-    groups = _find_groups(catalog.entries)
+    phrases = _build_phrases(catalog.entries, postings)
+    return join_index(list(map(facts_of, catalog.entries)), postings, phrases, weights=weights)
+
+
+def facts_of(entry: Entry) -> EntryFacts:
+    """Read an entry's facts."""
+    return EntryFacts(entry.entry_id, entry.kind, group_of(entry))
+
+
+def join_index(
+    entries: Sequence[EntryFacts],
+    postings: Mapping[str, Postings],
+    phrases: Mapping[str, tuple[Phrase, ...]],
+    *,
+    weights: FieldWeights = DEFAULT,
+) -> RankingIndex:
+    """Join an index of its parts.
+
+    Args:
+        entries: The catalog's entries, in order.
+        postings: Postings by term.
+        phrases: Keyword phrases, by their rarest term.
+        weights: The constants of scoring, as used for the postings.
+    """
+    groups = _find_groups(entries)
     return RankingIndex(
-        silent=tuple(Ranked(entry.entry_id, entry.kind, 0.0) for entry in catalog.entries),
-        place_of={entry.entry_id: place for place, entry in enumerate(catalog.entries)},
+        silent=tuple(Ranked(entry.entry_id, entry.kind, 0.0) for entry in entries),
+        place_of={entry.entry_id: place for place, entry in enumerate(entries)},
         postings=postings,
-        phrases=_build_phrases(catalog.entries, postings),
-        lexicon=fit_lexicon(postings),
+        phrases=phrases,
+        lexicon=FittedLexicon(postings),
         groups=groups,
-        group_of=_place_groups(groups, size=len(catalog.entries)),
+        group_of=_place_groups(groups, size=len(entries)),
         weights=weights,
     )
 
@@ -322,10 +346,10 @@ def _build_phrases(
     return {term: tuple(phrases) for term, phrases in found.items()}
 
 
-def _find_groups(entries: Sequence[Entry]) -> tuple[tuple[int, ...], ...]:
+def _find_groups(entries: Sequence[EntryFacts]) -> tuple[tuple[int, ...], ...]:
     members: dict[str, list[int]] = defaultdict(list)
     for place, entry in enumerate(entries):
-        members[group_of(entry)].append(place)
+        members[entry.group].append(place)
     members.pop("", None)
     return tuple(tuple(places) for places in members.values() if len(places) > 1)
 

@@ -3,7 +3,7 @@
 # ruff: noqa: E501, RUF001 - a table; the words are written in their languages' own letters
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -140,37 +140,55 @@ class Expansion:
 
 
 @cache
-def load_lexicon() -> Mapping[str, Mapping[tuple[str, ...], float]]:
-    """Read the tables once: by term, the source terms and the weight."""
-    found: dict[str, dict[tuple[str, ...], float]] = defaultdict(dict)
+def load_lexicon() -> Mapping[str, tuple[Expansion, ...]]:
+    """Read the tables once: every expansion by its first needed term."""
+    found: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
     for source, target, weight in _all_pairs():
         needs = tuple(index_terms(source))
         terms = index_terms(target)
         for term in terms:
             if term not in needs:
                 share = weight / len(terms)
-                found[term][needs] = max(share, found[term].get(needs, 0.0))
-    return found
+                found[needs][term] = max(share, found[needs].get(term, 0.0))
+    lexicon: dict[str, list[Expansion]] = defaultdict(list)
+    for needs, shares in found.items():
+        lexicon[needs[0]].append(Expansion(frozenset(needs), tuple(shares.items())))
+    return {term: tuple(expansions) for term, expansions in lexicon.items()}
 
 
-def fit_lexicon(vocabulary: Iterable[str]) -> dict[str, tuple[Expansion, ...]]:
-    """Limit the lexicon to the terms of a catalog.
+class FittedLexicon(Mapping[str, tuple[Expansion, ...]]):
+    """The lexicon limited to the terms of a catalog: expansions by their first needed term.
 
-    Args:
-        vocabulary: The catalog's terms.
-
-    Returns:
-        Expansions by their first needed term, each with terms of the vocabulary only.
+    A term is fitted at its first use, since an intent needs few of them.
     """
-    lexicon = load_lexicon()
-    found: dict[tuple[str, ...], list[tuple[str, float]]] = defaultdict(list)
-    for term in vocabulary:
-        for needs, share in lexicon.get(term, {}).items():
-            found[needs].append((term, share))
-    fitted: dict[str, list[Expansion]] = defaultdict(list)
-    for needs, terms in found.items():
-        fitted[needs[0]].append(Expansion(frozenset(needs), tuple(terms)))
-    return {term: tuple(expansions) for term, expansions in fitted.items()}
+
+    def __init__(self, vocabulary: Collection[str]) -> None:
+        """Take the catalog's terms, in a collection with a quick look-up."""
+        self._vocabulary = vocabulary
+        self._fitted: dict[str, tuple[Expansion, ...]] = {}
+
+    def __getitem__(self, term: str) -> tuple[Expansion, ...]:
+        """Return the expansions of a term, at least one."""
+        found = self._fitted.get(term)
+        if found is None:
+            found = self._fitted[term] = tuple(self._fit(term))
+        if not found:
+            raise KeyError(term)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        """List the terms with expansions."""
+        return (term for term in load_lexicon() if term in self)
+
+    def __len__(self) -> int:
+        """Count the terms with expansions."""
+        return sum(1 for _ in self)
+
+    def _fit(self, term: str) -> Iterator[Expansion]:
+        for expansion in load_lexicon().get(term, ()):
+            terms = tuple(each for each in expansion.terms if each[0] in self._vocabulary)
+            if terms:
+                yield Expansion(expansion.needs, terms)
 
 
 def written_word(term: str) -> str:

@@ -4,13 +4,14 @@ import heapq
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from context.catalog.types import Catalog, Entry
 from context.priors.types import PRIOR_SCALE, TELLING, Priors
-from context.ranking.index import Field, RankingIndex, build_index
+from context.ranking.index import Field, RankingIndex, build_index, facts_of
 from context.ranking.intent import Intent, correct_intent, read_intent, tool_terms
 from context.ranking.scoring import explain_entries, find_impact, score_entries, surface_words
-from context.ranking.types import GapVerdict, Ranked, RankedEntries, Ranking
+from context.ranking.types import EntryFacts, GapVerdict, Ranked, RankedEntries, Ranking
 from context.text.language import UNKNOWN, detect_language
 
 LEAST_FIT = 0.59
@@ -270,11 +271,16 @@ class FormerTools:
 
     Attributes:
         index: Index of the present and the removed entries together.
-        gone: Ids of the removed entries; at least one.
+        added: The removed entries, behind the present ones in the index; at least one.
     """
 
     index: RankingIndex
-    gone: frozenset[str]
+    added: tuple[EntryFacts, ...]
+
+    @cached_property
+    def gone(self) -> frozenset[str]:
+        """Ids of the removed entries."""
+        return frozenset(entry.entry_id for entry in self.added)
 
 
 def build_former(catalog: Catalog, former: Sequence[Entry]) -> FormerTools | None:
@@ -296,7 +302,7 @@ def build_former(catalog: Catalog, former: Sequence[Entry]) -> FormerTools | Non
     if not gone:
         return None
     both = Catalog((*catalog.entries, *gone))
-    return FormerTools(build_index(both), frozenset(entry.entry_id for entry in gone))
+    return FormerTools(build_index(both), tuple(map(facts_of, gone)))
 
 
 def find_former(former: FormerTools, intent: str, *, priors: Mapping[str, float] | None = None) -> str | None:

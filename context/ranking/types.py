@@ -7,6 +7,20 @@ from typing import NamedTuple, overload
 from context.catalog.types import EntryKind
 
 
+class EntryFacts(NamedTuple):
+    """The parts of an entry in an index beside its words.
+
+    Attributes:
+        entry_id: The entry's id.
+        kind: Pack or pipeline.
+        group: The entry's family; "" for none.
+    """
+
+    entry_id: str
+    kind: EntryKind
+    group: str
+
+
 class Ranked(NamedTuple):
     """An entry with its scores for an intent.
 

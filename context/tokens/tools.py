@@ -49,7 +49,8 @@ class ToolsCount:
 
 _FRAME = ("namespace functions {\n\n", "} // namespace functions")
 
-_SLASHES = "//"
+SLASHES = "//"
+"""Beginning of a declaration with a comment."""
 
 NO_TOOLS = ToolsCount(tokens=0, wide=0, tools=0)
 
@@ -96,12 +97,12 @@ class ToolSize:
     before_slashes: int
 
     @classmethod
-    def of(cls, tool: object) -> "ToolSize":
+    def of(cls, tool: object, count: Callable[[str], int] = count_text) -> "ToolSize":
         """Write and count the declaration of a tool in any wire format."""
         text = _declare(tool)
-        slashes = _SLASHES if text.startswith(_SLASHES) else ""
+        slashes = SLASHES if text.startswith(SLASHES) else ""
         rest = text[len(slashes) :]
-        return cls(slashes, count_text(rest), count_text(rest + _SLASHES))
+        return cls(slashes, count(rest), count(rest + SLASHES))
 
 
 def add_sizes(sizes: Iterable[ToolSize]) -> int:
@@ -135,9 +136,9 @@ class ToolCount:
     wide: int
 
     @classmethod
-    def of(cls, tool: JsonObject) -> "ToolCount":
-        """Count a tool in any wire format."""
-        return cls(ToolSize.of(tool), count_text(json_text(tool), EncodingName.WIDE))
+    def of(cls, tool: JsonObject, count: Callable[[str], int] = count_text) -> "ToolCount":
+        """Count a tool in any wire format; `count` counts texts in the canonical encoding."""
+        return cls(ToolSize.of(tool, count), count_text(json_text(tool), EncodingName.WIDE))
 
 
 def measure_tools(

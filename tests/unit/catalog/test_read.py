@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.whole_catalog import project_catalog
-from context.catalog.compact import short_description
-from context.catalog.read import CatalogLimits, read_catalog
-from context.catalog.types import Entry, EntryKind, canonical_json
+from context.catalog.compact import Ladder, short_description
+from context.catalog.read import CatalogLimits, read_catalog, read_version
+from context.catalog.types import Catalog, Entry, EntryKind, canonical_json
 from context.errors import InvalidInputError
 from tests.data import data_dir, read_jsonl
 from tests.unit.catalog.catalogs import documents
@@ -215,3 +215,36 @@ def test_real_lists_of_tools_keep_every_tool(path: str) -> None:
     catalog = read_catalog(tools)
     assert len(catalog.entries) == len(tools)
     assert read_catalog(project_catalog(catalog)) == catalog
+
+
+def stored(document: Any) -> Catalog:
+    """The catalog of a document, and what its stored text is read as."""
+    catalog = read_catalog(document)
+    ladder = Ladder(catalog)
+    body = ladder.text(range(ladder.entries), 0, "")
+    assert read_version(body, catalog.digest, {}) == catalog
+    return catalog
+
+
+@given(documents())
+def test_a_stored_version_is_the_catalog_that_was_put(document: Any) -> None:
+    stored(document)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "web_search_20250305", "name": "web_search", "max_uses": 5},
+        {"type": "computer_use_preview", "display_width": 1024, "user_location": None},
+        {"name": "a", "title": "An A", "steps": ["no pipeline"], "id": 7, "strict": False},
+        {"name": "a", "inputs": ["q"], "outputs": ["r"], "group": "g"},
+        {"name": "a", "input_schema": {}, "metadata": {"accepts": "text", "cost": 3}},
+    ],
+)
+def test_a_stored_tool_of_an_unusual_shape_is_the_tool_that_was_put(tool: dict[str, Any]) -> None:
+    stored([tool])
+
+
+def test_tools_of_two_servers_with_one_name_are_stored_apart() -> None:
+    twice = stored([{"name": "find", "server": "a"}, {"name": "find", "server": "b"}])
+    assert [entry.entry_id for entry in twice.entries] == ["a.find", "b.find"]

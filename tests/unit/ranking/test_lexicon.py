@@ -3,7 +3,7 @@
 import pytest
 
 from context.ranking.intent import asking_terms, tool_terms
-from context.ranking.lexicon import TRANSLATIONS, fit_lexicon, load_lexicon
+from context.ranking.lexicon import TRANSLATIONS, FittedLexicon, load_lexicon
 from context.ranking.rank import rank
 from context.ranking.synonyms import FILE_KINDS, SYNONYMS, TOPICS
 from context.text.terms import index_terms
@@ -119,14 +119,17 @@ def test_one_half_of_a_longer_word_does_not_stand_for_it() -> None:
 
 
 def test_a_fitted_lexicon_leads_to_terms_of_the_catalog_only() -> None:
-    fitted = fit_lexicon({"imag", "forecast"})
+    fitted = FittedLexicon({"imag", "forecast"})
     reached = {term for expansions in fitted.values() for each in expansions for term, _ in each.terms}
     assert reached == {"imag", "forecast"}
 
 
 def test_every_expansion_counts_less_than_the_word_itself_and_leads_elsewhere() -> None:
-    for term, ways in load_lexicon().items():
-        assert all(0.0 < share <= 1.0 and needs and term not in needs for needs, share in ways.items())
+    for first, expansions in load_lexicon().items():
+        for expansion in expansions:
+            assert first in expansion.needs
+            assert expansion.terms
+            assert all(0.0 < share <= 1.0 and term not in expansion.needs for term, share in expansion.terms)
 
 
 @pytest.mark.parametrize("table", [TOPICS, FILE_KINDS, TRANSLATIONS])
