@@ -1,6 +1,7 @@
 """Learning from the command line: learn now, and report the results."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from uuid import UUID
 import typer
 from pydantic import ValidationError
 
-from afterturn.learning_figures import describe_set, print_changes, print_evaluation
+from afterturn.learning_figures import describe_set, print_canary, print_changes, print_evaluation
 from afterturn.operating import (
     DATA_DIRECTORY,
     FIRST_TENANT,
@@ -21,9 +22,9 @@ from afterturn.operating import (
 from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.learning.night_settings import LearningSettings
-from models.learning.prior_set import SetKind
+from models.learning.prior_set import SetKind, SetState
 from models.learning.progress import catalogs_with_outcomes
-from models.learning.set_listing import list_sets
+from models.learning.set_listing import SetFacts, list_sets
 from models.telemetry.counters import flushing
 from workers.jobs.learn.night import CATALOG, NIGHT, ask_for_catalogs, learn
 from workers.jobs.learn.ranking import try_ranking
@@ -175,6 +176,14 @@ def _print_newest(tenant_id: UUID, name: str) -> None:
         sets = list_sets(db, tenant_id, kind=SetKind.RANKING, name=name, most=1)
     for one in sets:
         print_evaluation(one.evaluation)
+        print_canary(one)
+
+
+def _print_canaries(sets: Sequence[SetFacts]) -> None:
+    for one in sets:
+        if one.state == SetState.CANARY:
+            print(f"{one.name}: set {one.version}")
+            print_canary(one)
 
 
 @app.command()
@@ -195,6 +204,7 @@ def report(
     if json:
         print_json([describe_set(one) for one in judged])
         return
+    _print_canaries(judged)
     if not judged:
         print(
             "nothing was judged yet: `afterturn learn` makes the first set, once enough plans have outcomes"

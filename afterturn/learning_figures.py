@@ -1,12 +1,14 @@
 """Figures of judged sets, each share with its 95 % interval."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from context.priors.evaluate import Change
-from context.shadow.verdict import Share, wilson
+from context.shares import Share, wilson
 from context.text.cut import one_line, printable
 from context.types import JsonObject
+from models.learning.canary import CanaryFacts
 from models.learning.set_listing import SetFacts
 
 RANKINGS = {"new": "new", "observed": "observed", "in_force": "in force", "words": "words alone"}
@@ -93,4 +95,26 @@ def describe_set(one: SetFacts) -> JsonObject:
         "drift": one.drift,
         "reason": one.reason,
         "rankings": describe_evaluation(one.evaluation),
+        "canary": describe_canary(one.canary),
     }
+
+
+def describe_canary(canary: CanaryFacts | None) -> JsonObject | None:
+    """Describe a canary for programs, the sets named as in lists: null for words alone."""
+    return {**asdict(canary), "base": canary.base or None} if canary else None
+
+
+def show_canary(canary: CanaryFacts | None) -> str:
+    """Format a canary: its share of sessions, its end, and the shares of plans that went well."""
+    if canary is None:
+        return ""
+    new, old = (show_share(arm.share) if arm.share else "-" for arm in (canary.new, canary.in_force))
+    plans = f"{canary.new.plans} and {canary.in_force.plans} plans"
+    told = canary.end or f"until {canary.until:%Y-%m-%d}"
+    return f"{canary.share:.0%} of sessions, {told}: {new} / {old} of {plans}"
+
+
+def print_canary(one: SetFacts) -> None:
+    """Print the canary of a set, if it is or was one."""
+    if one.canary:
+        print(f"  canary       {show_canary(one.canary)}")

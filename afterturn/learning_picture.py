@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from afterturn.learning_figures import RANKINGS, RECALLS, share_of
-from context.shadow.verdict import Share
+from context.shares import Share
 from models.learning.prior_set import SetState
 from models.learning.set_listing import SetFacts
 

@@ -1,6 +1,7 @@
 """Sets of priors from the command line: list, activate, roll back."""
 
 import os
+from dataclasses import asdict
 from getpass import getuser
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from afterturn.learning_figures import share_of, show_share
+from afterturn.learning_figures import describe_canary, share_of, show_canary, show_share
 from afterturn.operating import (
     DATA_DIRECTORY,
     FIRST_TENANT,
@@ -19,6 +20,8 @@ from afterturn.operating import (
     print_tables,
 )
 from context.text.cut import one_line, printable
+from models.learning.canary import CanaryRefusedError, start_canary, stop_canary
+from models.learning.night_settings import learning_settings
 from models.learning.prior_set import SetKind, SetPlace, activate_set, roll_back
 from models.learning.set_listing import SetFacts, list_sets
 
@@ -34,6 +37,7 @@ DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may
 By = Annotated[str, typer.Option(help="Who does it, for the list; by default the user of this machine.")]
 
 BY_HAND = "put in force by hand"
+STOPPED = "canary stopped by hand"
 TAKEN_BACK = "taken out of force by hand"
 MOST_NAME = 60
 
@@ -49,7 +53,7 @@ def list_all(
     with operator_transaction(data_dir) as db:
         sets = list_sets(db, known_tenant(db, tenant), most=most)
     if json:
-        print_json(sets)
+        print_json([{**asdict(one), "canary": describe_canary(one.canary)} for one in sets])
         return
     columns = (
         "kind",
@@ -60,6 +64,7 @@ def list_all(
         "evidence",
         "new / in force / words",
         "drift",
+        "canary",
         "why",
     )
     table = Table(*columns)
@@ -76,6 +81,7 @@ def list_all(
             f"{one.evidence:,.0f}",
             _numbers(one),
             drift,
+            show_canary(one.canary),
             one.reason,
         )
     print_tables(table)
@@ -133,3 +139,49 @@ def rollback(
         except LookupError as error:
             raise typer.BadParameter(str(error)) from None
     print("nothing learned is in force" if before is None else f"set {before} is in force")
+
+
+@app.command()
+def canary(
+    version: Annotated[int, typer.Argument(help="The set, as `list` shows it.")],
+    catalog: Annotated[str, typer.Option(help="The catalog.")],
+    share: Annotated[float, typer.Option(help="Share of sessions, above 0 and below 1.")],
+    *,
+    days: Annotated[int | None, typer.Option(min=1, max=365, help="The most days.")] = None,
+    tenant: Tenant = FIRST_TENANT,
+    by: By = "",
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Serve a set to a share of sessions; each night outcomes of plans promote it, drop it, or let it go on.
+
+    A share of 0 serves nobody, and a share of 1 leaves nothing to compare with: both are refused.
+    """
+    if not 0 < share < 1:
+        raise typer.BadParameter("--share is above 0 and below 1; `activate` serves a set to every session")
+    days = days or learning_settings().learn_canary_days
+    with operator_transaction(data_dir) as db:
+        place = SetPlace(known_tenant(db, tenant), SetKind.RANKING, catalog)
+        reason = f"served to {share:.0%} of sessions by {_name(by)}"
+        try:
+            start_canary(db, place, version, share=share, days=days, reason=reason)
+        except (LookupError, CanaryRefusedError) as error:
+            raise typer.BadParameter(str(error)) from None
+    print(f"set {version} is served to {share:.0%} of sessions, for {days} days at most")
+
+
+@app.command()
+def stop(
+    catalog: Annotated[str, typer.Option(help="The catalog.")],
+    *,
+    tenant: Tenant = FIRST_TENANT,
+    by: By = "",
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Stop the canary of a catalog: the set in force serves every session again."""
+    with operator_transaction(data_dir) as db:
+        place = SetPlace(known_tenant(db, tenant), SetKind.RANKING, catalog)
+        try:
+            serving = stop_canary(db, place, reason=f"{STOPPED} by {_name(by)}")
+        except LookupError as error:
+            raise typer.BadParameter(str(error)) from None
+    print("words alone rank" if serving is None else f"set {serving} serves every session")

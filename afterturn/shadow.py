@@ -27,7 +27,8 @@ from afterturn.operating import (
 from afterturn.usage import found_table
 from api.shadow.routes import MOST_DAYS, report_members
 from context.shadow.planted import PLANTED, planted_turns
-from context.shadow.verdict import PartReport, ShadowPart, Share, read_parts
+from context.shadow.verdict import PartReport, ShadowPart, read_parts
+from context.shares import Share
 from context.types import JsonObject
 from models.database import database_now
 from models.learning.cache_found import found_by_model

@@ -249,7 +249,15 @@ _ALWAYS = (
     "created_at",
     "ready_at",
 )
-_WHERE_KNOWN = ("gap_warning", "more_steps_likely", "session_id", "turn_id", "user_id", "outcome_at")
+_WHERE_KNOWN = (
+    "prior_set",
+    "gap_warning",
+    "more_steps_likely",
+    "session_id",
+    "turn_id",
+    "user_id",
+    "outcome_at",
+)
 
 
 def _document(plan: Plan, work: DueWork | None) -> JsonObject:

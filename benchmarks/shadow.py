@@ -22,7 +22,7 @@ from context.preflight.types import Category, MemoryParams, Previous
 from context.recall.passages import make_passages
 from context.recall.ranking import find_question
 from context.shadow.facts import compare_facts, count_loss, needs_of, pack, texts_of
-from context.shadow.verdict import wilson
+from context.shares import wilson
 from context.summary.extractive.summarize import summarize
 from context.summary.prompt import SummaryInput
 from context.text.language import main_language

@@ -83,11 +83,51 @@ class RankingAnswer(ApiAnswer):
     digest: str
 
 
+class WellShare(ApiAnswer):
+    """A share of plans that went well, with its 95 % interval."""
+
+    share: float
+    low: float
+    high: float
+
+
+class WellDifference(ApiAnswer):
+    """The share under the canary less the share under the set in force, with its 95 % interval."""
+
+    difference: float
+    low: float
+    high: float
+
+
+class CanaryArmEntry(ApiAnswer):
+    """Outcomes of the plans that one set ranked."""
+
+    sessions: int = Field(description="Sessions with outcomes.")
+    plans: int = Field(description="Plans with outcomes.")
+    well: int = Field(description="Plans none of whose steps failed.")
+    share: WellShare | None
+
+
+class PriorCanaryEntry(ApiAnswer):
+    """A set served to a share of sessions, beside the set in force in the same days."""
+
+    share: float = Field(description="Share of sessions served the set.")
+    base: int | None = Field(description="The set in force beside it; null for words alone.")
+    since: datetime
+    until: datetime = Field(description="The last moment at which the canary serves.")
+    end: Literal["promoted", "dropped"] | None = Field(
+        description="The verdict by outcomes; null while it runs, and after an end by hand."
+    )
+    new: CanaryArmEntry
+    in_force: CanaryArmEntry
+    difference: WellDifference | None
+
+
 class PriorSetEntry(ApiAnswer):
     """A set of priors."""
 
     version: int
-    state: Literal["observing", "active", "superseded", "rejected"]
+    state: Literal["observing", "canary", "active", "superseded", "rejected"]
     reason: str = Field(description="The judgement in words.")
     evidence: float = Field(description="Plans behind the set; older ones count for less.")
     drift: float | None = Field(description="Distance of its rankings from the set before, from 0 to 1.")
@@ -95,6 +135,9 @@ class PriorSetEntry(ApiAnswer):
     made_at: datetime
     activated_at: datetime | None
     ended_at: datetime | None
+    canary: PriorCanaryEntry | None = Field(
+        description="How the set is or was served to a share of sessions."
+    )
 
 
 class PriorSets(ApiAnswer):

@@ -93,6 +93,9 @@ class PlanAnswer(ApiAnswer):
     turn_id: str | None = None
     user_id: str | None = None
     outcome_at: datetime | None = None
+    prior_set: int | None = Field(
+        default=None, description="The set of priors that ranked the catalog; 0 for words alone."
+    )
     gap_warning: str | None = None
     more_steps_likely: bool | None = None
     failure: dict[str, Any] | None = Field(default=None, description="Why there is no plan.")

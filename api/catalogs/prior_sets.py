@@ -1,4 +1,6 @@
-"""Sets of priors of a catalog over HTTP: list them, and go back to the set before."""
+"""Sets of priors of a catalog over HTTP: list them, go back, and serve one to a share of sessions."""
+
+from dataclasses import asdict
 
 import orjson
 from fastapi import APIRouter, Response
@@ -9,9 +11,12 @@ from api.answers.catalogs import PriorSetEntry, PriorSets, SetInForce
 from api.catalogs.routes import CatalogName
 from api.http.call import Body, BodyCall, documented
 from api.http.errors import ProblemError, committed, not_found
+from context.types import JsonObject
 from models.database import Transaction, read_transaction
+from models.learning.canary import start_canary, stop_canary
+from models.learning.night_settings import learning_settings
 from models.learning.prior_set import OtherSetError, SetKind, SetPlace, roll_back
-from models.learning.set_listing import list_sets
+from models.learning.set_listing import SetFacts, list_sets
 from models.tenants.tenant import Caller
 
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])
@@ -29,15 +34,31 @@ class SetToRollBack(Body):
     )
 
 
+class WantedCanary(Body):
+    """A set to serve to a share of sessions."""
+
+    version: int = Field(ge=1, description="A kept set that is not in force.")
+    share: float = Field(
+        gt=0, lt=1, description="Share of sessions; a session keeps its set as long as the canary runs."
+    )
+    days: int | None = Field(
+        None, ge=1, le=365, description="Days after which the set is dropped without a verdict."
+    )
+
+
 @router.get("/{name}/priors", **answers(PriorSets, "list_priors", "List sets of priors"))
 def show_priors(name: CatalogName, call: BodyCall) -> Response:
     """Answer with the newest sets of priors for a catalog's rankings: figures, judgement, and times."""
     caller = call.caller("read")
     with read_transaction() as db:
         found = list_sets(db, caller.tenant_id, kind=SetKind.RANKING, name=name, most=MOST_SETS)
-    names = PriorSetEntry.model_fields
-    answer = {"sets": [{field: getattr(one, field) for field in names} for one in found]}
-    return Response(orjson.dumps(answer), media_type="application/json")
+    return _json({"sets": [_entry(one) for one in found]})
+
+
+def _entry(one: SetFacts) -> JsonObject:
+    plain = {field: getattr(one, field) for field in PriorSetEntry.model_fields if field != "canary"}
+    canary = {**asdict(one.canary), "base": one.canary.base or None} if one.canary else None
+    return {**plain, "canary": canary}
 
 
 @router.post(
@@ -68,9 +89,56 @@ def roll_back_priors(name: CatalogName, call: BodyCall) -> Response:
         ) from None
     except LookupError:
         raise not_found("set of priors in force") from None
-    return Response(orjson.dumps({"in_force": before}), media_type="application/json")
+    return _json({"in_force": before})
+
+
+@router.post(
+    "/{name}/priors/canary",
+    openapi_extra=documented(WantedCanary),
+    **answers(PriorSets, "start_canary", "Start serving a set of priors to a share of sessions"),
+)
+def start_prior_canary(name: CatalogName, call: BodyCall) -> Response:
+    """Serve a set to a share of sessions, until the outcomes of plans promote or drop it.
+
+    The answer lists the set. Each night's learning looks at the outcomes of whole days.
+    """
+    caller, wanted = call.caller("admin"), call.body(WantedCanary)
+    place = SetPlace(caller.tenant_id, SetKind.RANKING, name)
+    days = wanted.days or learning_settings().learn_canary_days
+
+    def start(db: Transaction) -> list[SetFacts]:
+        reason = f"served to {wanted.share:.0%} of sessions {_by(caller)}"
+        start_canary(db, place, wanted.version, share=wanted.share, days=days, reason=reason)
+        found = list_sets(db, caller.tenant_id, kind=SetKind.RANKING, name=name, most=MOST_SETS)
+        return [one for one in found if one.version == wanted.version]
+
+    try:
+        started = committed(start)
+    except LookupError:
+        raise not_found("set of priors any more") from None
+    return _json({"sets": [_entry(one) for one in started]})
+
+
+@router.delete(
+    "/{name}/priors/canary",
+    **answers(SetInForce, "stop_canary", "Stop serving a set of priors to a share of sessions"),
+)
+def stop_prior_canary(name: CatalogName, call: BodyCall) -> Response:
+    """Stop the canary: the set in force serves every session again."""
+    caller = call.caller("admin")
+    place = SetPlace(caller.tenant_id, SetKind.RANKING, name)
+    reason = f"canary stopped {_by(caller)}"
+    try:
+        serving = committed(lambda db: stop_canary(db, place, reason=reason))
+    except LookupError:
+        raise not_found("canary") from None
+    return _json({"in_force": serving})
 
 
 def _by(caller: Caller) -> str:
     """Name the key of a deed; the key itself is never shown."""
     return f"over HTTP by key {caller.key_id}"
+
+
+def _json(content: JsonObject) -> Response:
+    return Response(orjson.dumps(content), media_type="application/json")

@@ -67,12 +67,21 @@ class WantedVersion(Parameters):
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$", description="Its digest; the one in force.")
 
 
+RANKED_FOR = Field(
+    None,
+    max_length=200,
+    description="The conversation, known or not. It decides whether a canary of priors serves the request; "
+    "without it, the set in force does.",
+)
+
+
 class RankBody(Body):
     """Intent to rank a catalog for."""
 
     intent: str = Field(min_length=1, max_length=100_000, description="What the user wants, in any language.")
     top_n: int | None = Field(None, ge=1, le=100_000, description="The most entries; all without it.")
     explain: bool = Field(default=False, description="Say why each entry stands where it does.")
+    session_id: str | None = RANKED_FOR
 
 
 class CompactBody(Body):
@@ -91,6 +100,7 @@ class CompactBody(Body):
         le=100_000_000,
         description="What the rest of the prompt takes; without it, a usual prompt.",
     )
+    session_id: str | None = RANKED_FOR
 
 
 @router.put(
@@ -188,7 +198,7 @@ def rank_entries(name: CatalogName, call: BodyCall) -> Response:
     """Answer with the entries ranked for an intent."""
     caller, wanted = call.caller("read"), call.body(RankBody)
     loaded = catalogs.find(caller.tenant_id, name)
-    in_force = prior_sets.find(caller.tenant_id, loaded)
+    in_force = prior_sets.find(caller.tenant_id, loaded, wanted.session_id)
     priors = in_force.say(wanted.intent, explain=wanted.explain)
     ranking = rank(loaded.index, wanted.intent, priors=priors, explain=wanted.explain, limit=wanted.top_n)
     answer = {
@@ -216,7 +226,7 @@ def compact_for_model(name: CatalogName, call: BodyCall) -> Response:
         reserve = catalog_settings().catalog_reserve_tokens + count_text(wanted.intent or "")
     ranking, warning = None, None
     if wanted.intent:
-        priors = prior_sets.find(caller.tenant_id, loaded).say(wanted.intent)
+        priors = prior_sets.find(caller.tenant_id, loaded, wanted.session_id).say(wanted.intent)
         ranking = rank(loaded.index, wanted.intent, priors=priors)
         warning = gap_warning(ranking, loaded.missed(wanted.intent, priors))
     fitted = fit_catalog(

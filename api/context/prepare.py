@@ -112,7 +112,10 @@ def prepare(
         ProblemError: The catalog does not exist, or the request names both a catalog and tools.
         CatalogOverBudgetError: The required tools alone are too large for the whole window.
     """
-    offered = offer_tools(place.tenant_id, request.tools, request.catalog, request.wire, request.model)
+    offered = offer_tools(
+        *(place.tenant_id, request.tools, request.catalog, request.wire, request.model),
+        session_id=place.session_id,
+    )
     question = find_question(given.new, place.tail)
     used = used_tools(offered, [*place.tail, *given.new], request.wire)
     judged = _judge(place, request, offered, question, called=used, is_trial=is_trial)

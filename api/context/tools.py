@@ -131,9 +131,15 @@ NO_TOOLS_CHOSEN = ChosenTools()
 
 
 def offer_tools(
-    tenant_id: UUID, tools: Sequence[JsonObject] | None, catalog: str | None, wire: Wire, model: str
+    tenant_id: UUID,
+    tools: Sequence[JsonObject] | None,
+    catalog: str | None,
+    wire: Wire,
+    model: str,
+    *,
+    session_id: str | None = None,
 ) -> ToolOffer:
-    """Find the available tools of a request: its own, or a stored catalog's.
+    """Find the available tools of a request: its own, or a stored catalog's, ranked for its session.
 
     Raises:
         ProblemError: The request names both, or the catalog does not exist.
@@ -150,7 +156,7 @@ def offer_tools(
         key,
         defined.entry_ids,
         lambda: loaded.index,
-        lambda words: prior_sets.find(tenant_id, loaded).say(words),
+        lambda words: prior_sets.find(tenant_id, loaded, session_id).say(words),
         loaded.missed,
         defined.pipelines,
     )

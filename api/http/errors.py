@@ -199,6 +199,7 @@ STATUS_OF_CODE = {
     "outcome-conflict": 409,
     "plan-conflict": 409,
     "priors-conflict": 409,
+    "canary-refused": 409,
     "too-large": 413,
     "rate-limited": 429,
     "text-key-unavailable": 503,

@@ -1,5 +1,5 @@
 // Catalogs of tools, and what words and priors make of an intent.
-import { readAll } from "./answers.js";
+import { read, readAll } from "./answers.js";
 import { chip, link, make, nowrap, quiet, table, time } from "./elements.js";
 import { moves, number } from "./picture.js";
 
@@ -35,17 +35,39 @@ function list(place, it) {
 function priors(page, place, it) {
   const all = readAll("set", it.all);
   const serving = all.find((one) => one.state === "active");
+  const canary = all.find((one) => one.state === "canary");
   const rows = all.map((one) => [
-    one.version, chip(one.state, one.state === "active" ? "good" : one.state === "rejected" ? "bad" : "off"), one.reason,
+    one.version, chip(one.state, one.state === "active" ? "good" : one.state === "rejected" ? "bad" : "off"), one.reason, served(one.canary),
     number(Math.round(one.evidence)), one.drift === null ? "" : `${(one.drift * 100).toFixed(1)} %`, nowrap(time(one.madeAt)),
     one.since === null ? "" : nowrap(time(one.since)), one.until === null ? "" : nowrap(time(one.until))
   ]);
-  const heads = ["set", "state", "why", "plans behind it", "drift", "made", "in force since", "ended"];
+  const heads = ["set", "state", "why", "canary", "plans behind it", "drift", "made", "in force since", "ended"];
   return [
-    rows.length ? table("Sets of priors", heads, rows, [0, 3, 4]) : quiet("Nothing was learned for it yet."),
-    ...(serving ? page.buttons("admin", [["Roll back", () => rollBack(page, place.id, serving)]]) : [])
+    rows.length ? table("Sets of priors", heads, rows, [0, 4, 5]) : quiet("Nothing was learned for it yet."),
+    ...page.buttons("admin", [
+      ...(serving ? [["Roll back", () => rollBack(page, place.id, serving)]] : []),
+      ...(canary ? [["Stop the canary", () => stopCanary(page, place.id, canary)]] : [])
+    ])
   ];
 }
+
+/** How a set is or was served to a share of sessions, and how plans went under it and under the set in force. */
+function served(given) {
+  if (given === null) {
+    return "";
+  }
+  const one = read("canary", given);
+  const [fresh, old] = [one.fresh, one.old].map((share) => (share === null ? "unknown" : `${(share * 100).toFixed(1)} %`));
+  return `${Math.round(one.share * 100)} % of sessions, ${one.end ?? `until ${time(one.until)}`}: ${fresh} of ${number(one.plans)} plans went well, `
+    + `beside ${old} of ${number(one.oldPlans)} under ${one.base === null ? "words alone" : `set ${one.base}`}`;
+}
+
+const stopCanary = (page, id, one) => page.change({
+  title: `Stop the canary of set ${one.version} of ${id}`,
+  detail: "Every session is served the set in force again, or words alone where there is none. The figures of the canary stay.",
+  act: "Stop the canary",
+  call: ["stopCanary", { ids: [id] }]
+});
 
 const rollBack = (page, id, one) => page.change({
   title: `Roll back set ${one.version} of ${id}`,

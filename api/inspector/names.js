@@ -16,6 +16,7 @@ export const API = {
     "window": ["GET", "/v1/sessions/{session_id}/windows/{window_id}"],
     "catalogs": ["GET", "/v1/catalogs"],
     "priors": ["GET", "/v1/catalogs/{name}/priors"],
+    "stopCanary": ["DELETE", "/v1/catalogs/{name}/priors/canary"],
     "rollBack": ["POST", "/v1/catalogs/{name}/priors/rollback"],
     "rank": ["POST", "/v1/catalogs/{name}/rank"],
     "activate": ["POST", "/v1/sessions/{session_id}/summaries/{version}/activate"],
@@ -122,7 +123,11 @@ export const API = {
     "priors": { "all": "sets" },
     "set": {
       "version": "version", "state": "state", "reason": "reason", "evidence": "evidence", "drift": "drift", "madeAt": "made_at",
-      "since": "activated_at", "until": "ended_at"
+      "since": "activated_at", "until": "ended_at", "canary": "canary"
+    },
+    "canary": {
+      "share": "share", "base": "base", "end": "end", "until": "until", "plans": "new.plans", "fresh": "new.share.share",
+      "oldPlans": "in_force.plans", "old": "in_force.share.share"
     },
     "catalogs": { "all": "catalogs" },
     "catalog": {
@@ -131,6 +136,7 @@ export const API = {
     "rank": { "entries": "entries", "set": "prior_set", "hidden": "hidden", "gap": "gap_warning" },
     "ranked": { "id": "id", "kind": "kind", "score": "score", "words": "lexical", "prior": "prior", "reasons": "reasons" },
     "activate": { "all": "summaries" },
+    "stopCanary": { "version": "in_force" },
     "rollBack": { "version": "in_force" },
     "reset": { "generation": "generation" },
     "eraseMessage": { "removed": "removed", "invalidated": "invalidated" },

@@ -23,7 +23,8 @@ from models.database import Transaction, best_effort_transaction, read_transacti
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextUnavailableError
 from models.learning.habits import FULL_WEIGHT
-from models.learning.prior_set import SetKind, SetPlace, SetState, load_set
+from models.learning.prior_set import SetKind, SetPlace, SetState
+from models.learning.served_set import load_set
 from models.preflight.decision import Made, record_decision
 from models.preflight.policy import (
     Topic,

@@ -25,6 +25,7 @@ from models.conversations.session_state import SessionState, is_due
 from models.conversations.summary_settings import compression_settings
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue_many
+from models.learning.served_set import name_prior_sets
 from models.plans.from_turns import plans_of_turns, store_turn_plans
 from models.recall.settings import recall_settings
 from models.recall.user import recalls_users
@@ -221,7 +222,7 @@ def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> l
     plans = plans_of_turns(turns)
     answers, sessions = accept_turns(db, tenant_id, turns)
     came_new = [plan for plan, answer in zip(plans, answers, strict=True) if plan and not answer.duplicate]
-    store_turn_plans(db, tenant_id, came_new)
+    store_turn_plans(db, tenant_id, name_prior_sets(db, tenant_id, came_new))
     enqueue_following(db, tenant_id, turns, answers, sessions)
     return answers
 

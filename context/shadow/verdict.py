@@ -1,10 +1,11 @@
 """Parts with a shadow switch each, and the report of shadow reads: tokens saved against facts lost."""
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+
+from context.shares import Share, wilson
 
 
 class ShadowPart(StrEnum):
@@ -54,9 +55,6 @@ def read_parts(names: Collection[str]) -> frozenset[ShadowPart]:
         raise ValueError(f"there is no part {unknown[0]!r}: choose from {', '.join(ShadowPart)}, all")
     return frozenset(map(ShadowPart, names))
 
-
-_Z = 1.959963984540054
-"""Normal quantile of a 95 % interval."""
 
 _MAKES_WINDOWS = frozenset({ShadowPart.SUMMARIES, ShadowPart.EXTRACTS, TOGETHER})
 """Parts with an effect on a window's history; the others change its tools."""
@@ -124,15 +122,6 @@ class ShadowLimits:
 
 
 @dataclass(frozen=True)
-class Share:
-    """A share with its confidence interval: 0 <= low <= share <= high <= 1."""
-
-    share: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class PartReport:
     """A part's numbers with a verdict.
 
@@ -149,31 +138,6 @@ class PartReport:
     blocked: Share | None
     ready: bool
     verdict: str
-
-
-def wilson(found: int, of: int) -> Share | None:
-    """Compute a share with its 95 % Wilson score interval, valid for small and extreme counts too.
-
-    Args:
-        found: Number found, 0 to `of`.
-        of: Total number, >= 0.
-
-    Returns:
-        The share; None for a total of 0.
-
-    Raises:
-        ValueError: `found` is negative or above `of`.
-    """
-    if not 0 <= found <= of:
-        raise ValueError("a share is of 0 to all")
-    if of == 0:
-        return None
-    share, weight = found / of, _Z * _Z / of
-    middle = (share + weight / 2) / (1 + weight)
-    half = _Z * math.sqrt(share * (1 - share) / of + weight / (4 * of)) / (1 + weight)
-    low = 0.0 if found == 0 else max(middle - half, 0.0)
-    high = 1.0 if found == of else min(middle + half, 1.0)
-    return Share(share, min(low, share), max(high, share))
 
 
 def report_part(tally: PartCounts, limits: ShadowLimits) -> PartReport:

@@ -86,6 +86,12 @@ def _with_outcome(step: Mapping[str, Any], end: StepOutcome | None) -> Mapping[s
     return {**step, "outcome": end.outcome.value, "error": error}
 
 
+def went_well(steps: Sequence[Mapping[str, Any]]) -> bool | None:
+    """Tell whether no step of a plan failed; None while no step has an outcome."""
+    known = {step.get("outcome") for step in steps} - {None}
+    return Outcome.ERROR not in known if known else None
+
+
 @dataclass(frozen=True)
 class ToolEnd:
     """Finished tool call of a turn.

@@ -30,6 +30,7 @@ _STEP_KEYS = ("steps", "plan", "tools", "tool_calls")
 _DURATION_KEYS = {"duration_ms": 1, "latency_ms": 1, "elapsed_ms": 1, "took_ms": 1, "duration_s": 1_000}
 """Field names of a plan's duration, each with the unit's length in milliseconds."""
 MAX_DURATION_MS = 2**31 - 1
+MAX_VERSION = 2**31 - 1
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _INTENT_KEYS = ("intent", "query", "task", "goal", "objective")
 
@@ -48,6 +49,8 @@ class ReportedPlan:
         steps: Steps in stored form, with outcomes; empty if the plan only has an id.
         ends: The turn's finished tool calls.
         duration_ms: Planning time, 0 to `MAX_DURATION_MS`, if named.
+        prior_set: Set of priors that ranked the catalog, as the answer of a ranking says; 0 for words alone,
+            None if not named.
     """
 
     follows: UUID | None
@@ -59,6 +62,7 @@ class ReportedPlan:
     steps: tuple[JsonObject, ...]
     ends: tuple[ToolEnd, ...]
     duration_ms: int | None = None
+    prior_set: int | None = None
 
     def outcomes_of(self, steps: Sequence[Mapping[str, object]]) -> list[StepOutcome]:
         """Match the turn's tool calls to the steps of the followed plan."""
@@ -90,6 +94,7 @@ def read_reported_plan(plan: JsonObject, messages: Sequence[Message]) -> Reporte
         steps=tuple(_with_ends(steps, ends)),
         ends=ends,
         duration_ms=_duration(plan),
+        prior_set=_prior_set(plan),
     )
 
 
@@ -150,6 +155,15 @@ def _duration(plan: JsonObject) -> int | None:
             taken = value * unit
             return round(taken) if 0 <= taken <= MAX_DURATION_MS else None
     return None
+
+
+def _prior_set(plan: JsonObject) -> int | None:
+    """Read the set of a ranking's answer, where null says that words alone ranked."""
+    value = plan.get("prior_set", False)
+    if value is None:
+        return 0
+    is_version = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_VERSION
+    return value if is_version else None
 
 
 def _uuid(value: object) -> UUID | None:

@@ -32,6 +32,26 @@ class LearningSettings(Settings):
     learn_rejected_nights: int = Field(
         7, ge=1, description="Rejected sets in a row of a catalog that operators are told of."
     )
+    learn_canary_share: float = Field(
+        0,
+        ge=0,
+        lt=1,
+        description="Share of sessions to which a night's better prior set is served until outcomes of plans "
+        "decide; 0 puts it in force at once.",
+    )
+    learn_canary_days: int = Field(
+        14, ge=1, le=365, description="Days after which a canary without a verdict is dropped."
+    )
+    learn_canary_least_sessions: int = Field(
+        50, ge=2, description="Fewest sessions with outcomes under each prior set for a verdict on a canary."
+    )
+    learn_canary_margin: float = Field(
+        0.02,
+        ge=0,
+        lt=1,
+        description="Largest loss in the share of plans that go well, at the unfavourable end of the "
+        "interval, with which a canary is promoted.",
+    )
     learn_keep_sets: int = Field(30, ge=2, description="Newest prior sets kept for rollback.")
 
     @model_validator(mode="after")

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-import structlog
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
@@ -24,15 +23,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.priors.prior_set import PriorSet
-from context.priors.score import BoundPriors, bind_priors
-from context.priors.types import CorruptPriorsError
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
-from models.encryption.keys import TextCipher, TextUnavailableError
+from models.encryption.keys import TextCipher
 from models.telemetry.counters import Counted, count
-
-log = structlog.get_logger()
 
 
 class SetKind(StrEnum):
@@ -46,10 +40,14 @@ class SetState(StrEnum):
     """State of a set."""
 
     OBSERVING = "observing"
+    CANARY = "canary"
     ACTIVE = "active"
     SUPERSEDED = "superseded"
     REJECTED = "rejected"
 
+
+REPLACED = "taken off canary: the set in force changed"
+"""Reason of a canary whose comparison ended with the set that it was compared with."""
 
 IN_VAIN = "in vain"
 """What is counted beside a rejection that follows many others."""
@@ -61,7 +59,10 @@ class PriorSetRow(Base):
     __tablename__ = "prior_set"
     __table_args__ = (
         CheckConstraint("kind in ('ranking', 'categories')", name="kind_is_known"),
-        CheckConstraint("state in ('observing', 'active', 'superseded', 'rejected')", name="state_is_known"),
+        CheckConstraint(
+            "state in ('observing', 'canary', 'active', 'superseded', 'rejected')",
+            name="state_is_known",
+        ),
         CheckConstraint("version >= 1", name="version_counts_from_1"),
         CheckConstraint(
             "state not in ('observing', 'active') or blob is not null", name="what_may_serve_is_there"
@@ -133,47 +134,6 @@ class NewSet:
     reason: str
 
 
-@dataclass(frozen=True)
-class StoredSet:
-    """A usable set."""
-
-    version: int
-    blob: bytes
-    watermark: int
-
-
-_ACTIVE_VERSION = text(
-    "select version from prior_set where tenant_id = :tenant_id and kind = :kind and name = :name"
-    " and state = 'active'"
-)
-
-
-def find_active_version(db: Transaction, place: SetPlace) -> int | None:
-    """Find the version in force; returns None when words alone are in force."""
-    values = {"tenant_id": place.tenant_id, "kind": place.kind.value, "name": place.name}
-    return db.execute(_ACTIVE_VERSION, values).scalar()
-
-
-def load_set(db: Transaction, place: SetPlace, *, state: SetState) -> StoredSet | None:
-    """Load the newest set of a state, with the bytes; returns None without such a set.
-
-    Raises:
-        TextUnavailableError: The set is sealed, and the tenant's key is not available.
-    """
-    row = db.execute(
-        select(PriorSetRow.version, PriorSetRow.blob, PriorSetRow.watermark)
-        .where(place.here(), PriorSetRow.state == state, PriorSetRow.blob.is_not(None))
-        .order_by(PriorSetRow.version.desc())
-        .limit(1)
-    ).one_or_none()
-    if row is None:
-        return None
-    blob = TextCipher(db, place.tenant_id).open_bytes(
-        "prior_set.blob", row.blob or b"", *place.row(row.version)
-    )
-    return StoredSet(row.version, blob, row.watermark)
-
-
 def last_watermark(db: Transaction, place: SetPlace) -> int:
     """Find the watermark of the newest set, in any state; 0 before the first set."""
     return (
@@ -182,21 +142,6 @@ def last_watermark(db: Transaction, place: SetPlace) -> int:
         ).scalar()
         or 0
     )
-
-
-def load_bound_priors(
-    db: Transaction, place: SetPlace, entry_ids: Sequence[str]
-) -> tuple[int, BoundPriors] | None:
-    """Load the set in force on a catalog, with the version; returns None when words alone rank.
-
-    An unreadable set is passed over: a request is never refused for an unreadable set.
-    """
-    try:
-        found = load_set(db, place, state=SetState.ACTIVE)
-        return (found.version, bind_priors(PriorSet.from_bytes(found.blob), entry_ids)) if found else None
-    except (CorruptPriorsError, TextUnavailableError) as error:
-        log.warning("prior_set_unreadable", because=error.message)
-        return None
 
 
 def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int, most_rejected: int = 7) -> int:
@@ -212,7 +157,7 @@ def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int, most_
     Returns:
         The new version.
     """
-    _lock(db, place)
+    lock_sets(db, place)
     version = 1 + int(
         db.execute(select(func.coalesce(func.max(PriorSetRow.version), 0)).where(place.here())).scalar_one()
     )
@@ -220,6 +165,7 @@ def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int, most_
         _end(db, place, (SetState.OBSERVING,))
     if made.state is SetState.ACTIVE:
         _end(db, place, (SetState.ACTIVE,))
+        end_canary(db, place, reason=REPLACED)
     db.execute(
         insert(PriorSetRow).values(
             tenant_id=place.tenant_id,
@@ -266,7 +212,7 @@ def _is_in_vain(db: Transaction, place: SetPlace, most_rejected: int) -> bool:
 
 def activate_set(db: Transaction, place: SetPlace, version: int, *, reason: str) -> bool:
     """Put a version in force, with any judgement; returns False without the version or its bytes."""
-    _lock(db, place)
+    lock_sets(db, place)
     there = db.execute(
         select(PriorSetRow.version).where(
             place.here(), PriorSetRow.version == version, PriorSetRow.blob.is_not(None)
@@ -275,10 +221,11 @@ def activate_set(db: Transaction, place: SetPlace, version: int, *, reason: str)
     if there is None:
         return False
     _end(db, place, (SetState.ACTIVE,), but=version)
+    end_canary(db, place, reason=REPLACED, but=version)
     db.execute(
         update(PriorSetRow)
         .where(place.here(), PriorSetRow.version == version, PriorSetRow.state != SetState.ACTIVE)
-        .values(state=SetState.ACTIVE, activated_at=func.now(), ended_at=None, reason=_with(reason))
+        .values(state=SetState.ACTIVE, activated_at=func.now(), ended_at=None, reason=with_deed(reason))
     )
     return True
 
@@ -308,7 +255,7 @@ def roll_back(db: Transaction, place: SetPlace, *, reason: str, version: int | N
         LookupError: No set is in force.
         OtherSetError: Another set than `version` is in force.
     """
-    _lock(db, place)
+    lock_sets(db, place)
     current = db.execute(
         select(PriorSetRow.version, PriorSetRow.activated_at).where(
             place.here(), PriorSetRow.state == SetState.ACTIVE
@@ -318,6 +265,7 @@ def roll_back(db: Transaction, place: SetPlace, *, reason: str, version: int | N
         raise LookupError("no set is in force")
     if version not in (None, current.version):
         raise OtherSetError(current.version)
+    end_canary(db, place, reason=REPLACED)
     before = db.execute(
         select(PriorSetRow.version)
         .where(
@@ -332,7 +280,7 @@ def roll_back(db: Transaction, place: SetPlace, *, reason: str, version: int | N
     db.execute(
         update(PriorSetRow)
         .where(place.here(), PriorSetRow.version == current.version)
-        .values(state=SetState.REJECTED, ended_at=func.now(), reason=_with(reason))
+        .values(state=SetState.REJECTED, ended_at=func.now(), reason=with_deed(reason))
     )
     if before is not None:
         db.execute(
@@ -343,13 +291,34 @@ def roll_back(db: Transaction, place: SetPlace, *, reason: str, version: int | N
     return before
 
 
+def end_canary(db: Transaction, place: SetPlace, *, reason: str, but: int | None = None) -> bool:
+    """Reject the canary; the reason is added.
+
+    Args:
+        db: A transaction.
+        place: Key of the series.
+        reason: Cause of the end, for the list of sets.
+        but: A version to leave as it is.
+
+    Returns:
+        False without a canary.
+    """
+    lock_sets(db, place)
+    ended = db.execute(
+        update(PriorSetRow)
+        .where(place.here(), PriorSetRow.state == SetState.CANARY, PriorSetRow.version != (but or 0))
+        .values(state=SetState.REJECTED, ended_at=func.now(), reason=with_deed(reason))
+    )
+    return ended.rowcount > 0
+
+
 def retire_sets(db: Transaction, place: SetPlace, *, reason: str) -> int:
     """Take every set out of service for good, with the bytes: the sets were made of erased data.
 
     Returns:
         Number of sets with bytes.
     """
-    _lock(db, place)
+    lock_sets(db, place)
     return db.execute(
         update(PriorSetRow)
         .where(place.here(), PriorSetRow.blob.is_not(None))
@@ -357,7 +326,7 @@ def retire_sets(db: Transaction, place: SetPlace, *, reason: str) -> int:
     ).rowcount
 
 
-def _with(reason: str) -> ColumnElement[str]:
+def with_deed(reason: str) -> ColumnElement[str]:
     """Add a deed with its time to the reason of a set, so that the verdict stays."""
     at = func.to_char(func.timezone("UTC", func.now()), "YYYY-MM-DD HH24:MI")
     return func.concat(PriorSetRow.reason, "; ", reason, ", ", at, " UTC")
@@ -371,7 +340,7 @@ def _end(db: Transaction, place: SetPlace, states: Sequence[SetState], *, but: i
     )
 
 
-def _lock(db: Transaction, place: SetPlace) -> None:
+def lock_sets(db: Transaction, place: SetPlace) -> None:
     """Serialize changes of the set in force, also before the first set."""
     key = func.hashtextextended(f"{place.tenant_id}/{place.kind}/{place.name}", 0)
     db.execute(select(func.pg_advisory_xact_lock(key)))

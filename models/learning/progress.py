@@ -228,6 +228,7 @@ _TENANTS = text(
         or exists (select from preflight_decision as one where one.tenant_id = tenant.tenant_id)
         or exists (select from artifact_summary as one where one.tenant_id = tenant.tenant_id)
         or exists (select from plan_erasure as one where one.tenant_id = tenant.tenant_id)
+        or exists (select from prior_canary as one where one.tenant_id = tenant.tenant_id)
     )
     order by tenant_id limit :most
     """

@@ -6,15 +6,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import RowMapping, func, select
 
 from models.database import Transaction
+from models.learning.canary import CanaryFacts, list_canaries
 from models.learning.prior_set import PriorSetRow, SetKind
 
 
 @dataclass(frozen=True)
 class SetFacts:
-    """Facts about a set without the bytes; attributes as in `PriorSetRow`."""
+    """Facts about a set without the bytes; attributes as in `PriorSetRow`.
+
+    Attributes:
+        canary: How the set was served to a share of sessions; None if it never was.
+    """
 
     kind: str
     name: str
@@ -30,6 +35,7 @@ class SetFacts:
     ended_at: datetime | None
     is_kept: bool
     bytes: int | None
+    canary: CanaryFacts | None = None
 
 
 def list_sets(
@@ -37,11 +43,7 @@ def list_sets(
 ) -> list[SetFacts]:
     """List the newest sets of a tenant, newest first."""
     wanted = select(
-        *(
-            getattr(PriorSetRow, column)
-            for column in SetFacts.__annotations__
-            if hasattr(PriorSetRow, column)
-        ),
+        *(column for column in PriorSetRow.__table__.columns if column.name != "blob"),
         PriorSetRow.blob.is_not(None).label("is_kept"),
         func.octet_length(PriorSetRow.blob).label("bytes"),
     ).where(PriorSetRow.tenant_id == tenant_id)
@@ -49,5 +51,14 @@ def list_sets(
         wanted = wanted.where(PriorSetRow.kind == kind)
     if name is not None:
         wanted = wanted.where(PriorSetRow.name == name)
-    rows = db.execute(wanted.order_by(PriorSetRow.made_at.desc(), PriorSetRow.version.desc()).limit(most))
-    return [SetFacts(**row) for row in rows.mappings()]
+    ordered = wanted.order_by(PriorSetRow.made_at.desc(), PriorSetRow.version.desc()).limit(most)
+    rows = db.execute(ordered).mappings().all()
+    keys = [(row["name"], row["version"]) for row in rows]
+    canaries = list_canaries(db, tenant_id, keys)
+    return [_facts(row, canaries.get(key)) for row, key in zip(rows, keys, strict=True)]
+
+
+def _facts(row: RowMapping, canary: CanaryFacts | None) -> SetFacts:
+    """Build the facts of a set; categories have no name, and never a canary."""
+    plain = {name: row[name] for name in SetFacts.__dataclass_fields__ if name != "canary"}
+    return SetFacts(**plain, canary=canary)

@@ -11,7 +11,7 @@ import structlog
 from sqlalchemy import func, select, update
 
 from context.tool_plans.features import intent_sha, read_features
-from context.tool_plans.outcomes import merge_outcomes
+from context.tool_plans.outcomes import merge_outcomes, went_well
 from context.tool_plans.reported import ReportedPlan, read_reported_plan
 from models.conversations.log import NewTurn
 from models.database import Transaction
@@ -125,6 +125,7 @@ def _follow(cells: TextCipher, plan: TurnPlan, steps: Sequence[Mapping[str, Any]
             **seal_plan(cells, plan_id, {"steps": list(steps)}),
             "outcome_at": func.least(func.now(), plan.completed_at) if plan.completed_at else func.now(),
             "outcome_seq": outcome_numbers.next_value(),
+            "went_well": went_well(steps),
         }
     cells.db.execute(
         update(Plan).where(Plan.tenant_id == cells.tenant_id, Plan.plan_id == plan_id).values(values)
@@ -150,4 +151,6 @@ def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:
         "steps": json.dumps(plan.steps),
         "completed_at": turn.completed_at,
         "ended": any(step.get("outcome") for step in plan.steps),
+        "went_well": went_well(plan.steps),
+        "prior_set": plan.prior_set,
     }

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from context.tool_plans.features import intent_sha, read_features
+from context.tool_plans.outcomes import went_well
 from context.tool_plans.rows import PlanRow
 from context.tool_plans.types import PlanMode
 from models.database import Transaction
@@ -51,6 +52,7 @@ def prepare_plan(row: PlanRow, number: int) -> NewPlan:
         "catalog": row.catalog,
         "steps": json.dumps(row.steps()),
         "ended": any(row.outcomes),
+        "went_well": went_well(row.steps()),
         "completed_at": row.at,
         "made_at": row.at,
     }

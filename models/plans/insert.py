@@ -12,23 +12,24 @@ _INSERT = text(
     """
     insert into plan_history (tenant_id, plan_id, source, status, session_id, turn_id, user_id, intent,
         intent_sha, features, complexity, mode, catalog, catalog_digest, model, method, duration_ms, steps,
-        created_at, ready_at, outcome_at, outcome_seq)
+        created_at, ready_at, outcome_at, outcome_seq, prior_set, went_well)
     select :tenant_id, p.plan_id, :source, :status, p.session_id, p.turn_id, p.user_id, p.intent,
         p.intent_sha, p.features, p.complexity, p.mode, p.catalog,
         case when p.catalog is not null then coalesce(p.catalog_digest, (
             select c.digest from catalog c where c.tenant_id = :tenant_id and c.name = p.catalog)) end,
         p.model, :method, p.duration_ms, p.steps, least(now(), p.made_at), least(now(), p.made_at),
         case when p.ended then least(now(), p.completed_at) end,
-        case when p.ended then nextval('plan_outcome_seq') end
+        case when p.ended then nextval('plan_outcome_seq') end, p.prior_set, p.went_well
     from unnest(
         cast(:plan_id as uuid[]), cast(:session_id as text[]), cast(:turn_id as text[]),
         cast(:user_id as text[]), cast(:intent as text[]), cast(:intent_sha as bytea[]),
         cast(:features as jsonb[]), cast(:complexity as float8[]), cast(:mode as text[]),
         cast(:catalog as text[]), cast(:catalog_digest as text[]), cast(:model as text[]),
         cast(:duration_ms as int[]), cast(:steps as jsonb[]), cast(:ended as boolean[]),
-        cast(:completed_at as timestamptz[]), cast(:made_at as timestamptz[])
+        cast(:completed_at as timestamptz[]), cast(:made_at as timestamptz[]),
+        cast(:prior_set as int[]), cast(:went_well as boolean[])
     ) as p (plan_id, session_id, turn_id, user_id, intent, intent_sha, features, complexity, mode, catalog,
-        catalog_digest, model, duration_ms, steps, ended, completed_at, made_at)
+        catalog_digest, model, duration_ms, steps, ended, completed_at, made_at, prior_set, went_well)
     on conflict do nothing
     """
 ).bindparams(status=PlanStatus.READY.value, method=PlanMethod.REPORTED.value)
@@ -56,6 +57,8 @@ _COLUMNS = (
     "ended",
     "completed_at",
     "made_at",
+    "prior_set",
+    "went_well",
 )
 
 

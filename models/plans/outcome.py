@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import func, select, text, update
 
-from context.tool_plans.outcomes import Merged, StepOutcome, merge_outcomes
+from context.tool_plans.outcomes import Merged, StepOutcome, merge_outcomes, went_well
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 from models.plans.plan import Plan, PlanStatus, open_plan, outcome_numbers, seal_plan
@@ -56,6 +56,7 @@ def join_outcomes(
                 **seal_plan(cells, plan_id, {"steps": list(merged.steps)}),
                 outcome_at=func.now(),
                 outcome_seq=outcome_numbers.next_value(),
+                went_well=went_well(merged.steps),
             )
         )
     return Joined(merged, PlanStatus.READY)

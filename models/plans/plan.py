@@ -171,6 +171,8 @@ class Plan(Base):
     ready_at: Mapped[datetime | None]
     outcome_at: Mapped[datetime | None]
     outcome_seq: Mapped[int | None] = mapped_column(BigInteger)
+    prior_set: Mapped[int | None]
+    went_well: Mapped[bool | None]
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,7 @@ class MadePlan:
         usage: Tokens, calls and price, JSON-ready.
         call_ids: The calls in the ledger.
         duration_ms: Working time.
+        prior_set: Version of the priors that ranked the catalog; 0 for words alone.
     """
 
     steps: Sequence[Mapping[str, Any]]
@@ -227,6 +230,7 @@ class MadePlan:
     usage: Mapping[str, Any] | None = None
     call_ids: Sequence[UUID] = ()
     duration_ms: int = 0
+    prior_set: int | None = None
 
 
 @dataclass(frozen=True)
@@ -362,6 +366,7 @@ def keep_plan(db: Transaction, tenant_id: UUID, plan_id: UUID, made: MadePlan) -
         usage=_plain(made.usage),
         call_ids=list(made.call_ids),
         duration_ms=made.duration_ms,
+        prior_set=made.prior_set,
     )
 
 

@@ -14,6 +14,7 @@ from models.catalogs.catalog import put_catalog
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import SetKind, SetPlace
+from models.learning.served_set import ServedSets, find_served_sets
 from models.learning.set_listing import SetFacts, list_sets
 from tests.unit.priors.plans import TOOLS, history
 from workers.jobs.learn.night import CATALOG, learn
@@ -126,6 +127,11 @@ def work_off(tenant_id: UUID, key: str, settings: LearningSettings = SETTINGS) -
 def place(tenant_id: UUID, name: str = NAME) -> SetPlace:
     """Whose sets for ranking."""
     return SetPlace(tenant_id, SetKind.RANKING, name)
+
+
+def in_force(db: session.Transaction, tenant_id: UUID) -> int | None:
+    """The version in force for the tests' catalog; None for words alone."""
+    return find_served_sets(db, tenant_id, [NAME]).get(NAME, ServedSets()).in_force
 
 
 def sets(tenant_id: UUID, name: str | None = NAME) -> list[SetFacts]:

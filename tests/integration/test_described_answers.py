@@ -173,6 +173,10 @@ def change_everything(call: Caller) -> None:
     call("get_key", "GET", "/v1/key")
     call("revoke_key", "DELETE", f"/v1/keys/{made['key_id']}")
     call("roll_back_priors", "POST", "/v1/catalogs/tools/priors/rollback", json={"version": 1})
+    canary = "/v1/catalogs/tools/priors/canary"
+    call("start_canary", "POST", canary, json={"version": 1, "share": 0.5})
+    call("list_priors", "GET", "/v1/catalogs/tools/priors")
+    call("stop_canary", "DELETE", canary)
     call("delete_catalog", "DELETE", "/v1/catalogs/tools")
 
 

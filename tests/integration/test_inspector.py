@@ -12,6 +12,9 @@ from fastapi.testclient import TestClient
 from api.inspector.routes import ASSETS, FOLDER
 from api.settings import api_settings
 from context.certificate import Carried
+from models import database as session
+from models.learning.canary import start_canary
+from models.learning.prior_set import SetKind, SetPlace, activate_set
 from tests.integration.doors import TOOL
 from tests.integration.erasing import plant_everywhere, post_turn, tool_turn
 from tests.integration.learned import learn_often
@@ -147,6 +150,8 @@ def answers(client: TestClient, tenant_id: UUID, keep_windows: None) -> dict[str
     post_turn(client, "elsewhere", {**tool_turn("one", WORD), "user_id": "user"})
     assert client.put("/v1/catalogs/main", json={"tools": [TOOL]}).status_code == 200
     learn_often(tenant_id, "main", {"send a mail": "mail.send"})
+    learn_often(tenant_id, "main", {"send a mail": "mail.send"})
+    begin_canary(tenant_id, client)
     given = {
         "model": "gpt-4o",
         "window": 700,
@@ -171,6 +176,19 @@ def answers(client: TestClient, tenant_id: UUID, keep_windows: None) -> dict[str
     return {kind: answer.json() for kind, answer in found.items()}
 
 
+def begin_canary(tenant_id: UUID, client: TestClient) -> None:
+    """Serve set 2 beside set 1, with an outcome under each."""
+    place = SetPlace(tenant_id, SetKind.RANKING, "main")
+    with session.transaction() as db:
+        assert activate_set(db, place, 1, reason="by hand")
+        start_canary(db, place, 2, share=0.5, days=3, reason="by hand")
+    step = {"tool": "mail.send", "outcome": "ok"}
+    for version in (1, 2):
+        plan = {"catalog": "main", "intent": "send a mail", "steps": [step], "prior_set": version}
+        said = [{"role": "user", "content": "send"}, {"role": "assistant", "content": "sent"}]
+        post_turn(client, f"served-{version}", {"turn_id": "t", "messages": said, "plan": plan})
+
+
 PARTS = {
     "listed": ("sessions", "all"),
     "user": ("users", "all"),
@@ -182,6 +200,7 @@ PARTS = {
     "stored": ("artifacts", "all"),
     "reading": ("stored", "summaries"),
     "set": ("priors", "all"),
+    "canary": ("set", "canary"),
     "served": ("windows", "all"),
     "work": ("session", "work"),
     "certificate": ("context", "certificate"),

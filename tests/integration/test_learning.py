@@ -19,18 +19,18 @@ from models.learning.prior_set import (
     NewSet,
     SetState,
     activate_set,
-    find_active_version,
     keep_set,
-    load_set,
     roll_back,
 )
 from models.learning.progress import LearningCounts, find_counted, keep_counted
+from models.learning.served_set import load_set
 from models.plans.relearning import find_erased_plans, note_erased_plans
 from models.telemetry.counters import Counted, flush, read_counts
 from tests.integration.learning import (
     NAME,
     SETTINGS,
     catalog_document,
+    in_force,
     learn_now,
     place,
     put,
@@ -114,7 +114,7 @@ def test_a_set_that_is_no_better_is_rejected_with_its_numbers(taught: UUID) -> N
     assert newest.state == "rejected"
     assert set(newest.evaluation) == {"words", "new", "in_force"}
     with session.read_transaction() as db:
-        assert find_active_version(db, place(taught)) == 1
+        assert in_force(db, taught) == 1
 
 
 def test_a_better_set_supersedes_the_one_in_force(tenant_id: UUID) -> None:
@@ -233,7 +233,7 @@ def test_in_observe_mode_a_better_set_takes_effect_when_later_plans_confirm_it(t
     states = {one.version: one.state for one in sets(taught)}
     assert states[1] == "active"
     with session.read_transaction() as db:
-        assert find_active_version(db, place(taught)) == 1
+        assert in_force(db, taught) == 1
 
 
 def test_erased_plans_are_forgotten_and_their_sets_serve_no_more(taught: UUID) -> None:
@@ -259,7 +259,7 @@ def test_where_all_plans_are_erased_words_alone_are_left(taught: UUID) -> None:
         note_erased_plans(db, taught, {NAME: 96})
     assert "no plans are left" in learn_now(taught)
     with session.read_transaction() as db:
-        assert find_active_version(db, place(taught)) is None
+        assert in_force(db, taught) is None
 
 
 def test_what_is_learned_holds_no_word_of_an_intent(taught: UUID) -> None:
@@ -277,10 +277,10 @@ def test_a_set_can_be_put_in_force_and_taken_out_again(taught: UUID) -> None:
     learn_now(taught)
     with session.transaction() as db:
         assert activate_set(db, place(taught), 2, reason="by hand")
-        assert find_active_version(db, place(taught)) == 2
+        assert in_force(db, taught) == 2
         assert roll_back(db, place(taught), reason="by hand") == 1
         assert roll_back(db, place(taught), reason="by hand") is None
-        assert find_active_version(db, place(taught)) is None
+        assert in_force(db, taught) is None
         with pytest.raises(LookupError):
             roll_back(db, place(taught), reason="by hand")
         assert not activate_set(db, place(taught), 99, reason="by hand")

@@ -19,7 +19,8 @@ from models.learning.habits import (
     forget_profile,
     likely_focuses,
 )
-from models.learning.prior_set import SetKind, SetPlace, SetState, load_set
+from models.learning.prior_set import SetKind, SetPlace, SetState
+from models.learning.served_set import load_set
 from models.learning.set_listing import list_sets
 from tests.integration.learning import learn_now
 from workers.jobs.learn.night import NIGHT

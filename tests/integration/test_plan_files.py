@@ -18,8 +18,9 @@ from context.priors.prior_set import PriorSet
 from context.priors.score import bind_priors, score_priors
 from context.priors.state import state_from_bytes
 from models import database as session
-from models.learning.prior_set import SetState, load_set
+from models.learning.prior_set import SetState
 from models.learning.progress import find_counted
+from models.learning.served_set import load_set
 from models.tenants.tenant import ensure_tenant
 from tests.integration.learning import NAME, catalog_document, learn_now, place, put, shuffled
 from tests.integration.sealing import FIRST, Environment, tables_with_traces

@@ -12,8 +12,9 @@ from context.priors.state import state_from_bytes
 from context.tool_plans.features import intent_sha, read_features
 from models import database as session
 from models.encryption.keys import TextUnavailableError
-from models.learning.prior_set import SetState, load_set
+from models.learning.prior_set import SetState
 from models.learning.progress import find_counted, read_page
+from models.learning.served_set import load_set
 from models.plans.plan import (
     FailedPlan,
     MadePlan,

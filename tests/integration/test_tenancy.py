@@ -178,6 +178,7 @@ def test_the_rows_that_strangers_are_kept_from_are_in_every_table_of_a_tenant(ow
         "limit_sighting",
         "profile_override",
         "prior_set",
+        "prior_canary",
         "learning_state",
     } | {
         *(

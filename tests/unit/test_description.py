@@ -63,6 +63,8 @@ VERBS = frozenset(
         "revoke",
         "roll",
         "set",
+        "start",
+        "stop",
         "store",
         "stream",
         "sync",

@@ -25,9 +25,18 @@ from context.types import JsonObject
 from llm.settings import EXTRACTIVE
 from models.catalogs.catalog import load_version
 from models.catalogs.model_profile import load_profile
-from models.database import database_now, read_transaction, transaction
+from models.database import Transaction, database_now, read_transaction, transaction
 from models.due_work.queue import Claim, find_work, finish, forget_done, lock_lease
-from models.learning.prior_set import SetKind, SetPlace, SetState, load_set
+from models.learning.prior_set import SetKind, SetPlace
+from models.learning.served_set import (
+    WORDS_ALONE,
+    ServedSets,
+    StoredSet,
+    find_served_sets,
+)
+from models.learning.served_set import (
+    load_version as load_prior_set,
+)
 from models.ledger.by_day import WorkCalls, calls_of_work
 from models.plans.plan import (
     FailedPlan,
@@ -54,6 +63,7 @@ class _PlanTask:
     ladder: Ladder
     index: RankingIndex
     bound: BoundPriors | None
+    ranked_by: int
     started_s: float
 
     @property
@@ -121,10 +131,18 @@ def _read_task(held: Claim, started_s: float) -> _PlanTask | FailedPlan | str:
         if version is None:
             return FailedPlan("catalog-gone", "the catalog was removed before the plan was made")
         profile = load_profile(db, held.tenant_id, plan.model)
-        learned = load_set(db, SetPlace(held.tenant_id, SetKind.RANKING, plan.catalog), state=SetState.ACTIVE)
+        learned = _find_priors(db, held.tenant_id, plan, plan.catalog)
     ladder, index = _prepare(version.digest, version.body)
     bound = _bind(learned.blob, ladder.catalog) if learned else None
-    return _PlanTask(plan, Planner(plan.model, profile), ladder, index, bound, started_s)
+    ranked_by = learned.version if learned and bound else WORDS_ALONE
+    return _PlanTask(plan, Planner(plan.model, profile), ladder, index, bound, ranked_by, started_s)
+
+
+def _find_priors(db: Transaction, tenant_id: UUID, plan: Plan, catalog: str) -> StoredSet | None:
+    """Load the set that serves the plan's session; a plan without a session goes by its own id."""
+    served = find_served_sets(db, tenant_id, [catalog]).get(catalog, ServedSets())
+    version = served.version_for(plan.session_id or str(plan.plan_id))
+    return load_prior_set(db, SetPlace(tenant_id, SetKind.RANKING, catalog), version) if version else None
 
 
 def _bind(blob: bytes, catalog: Catalog) -> BoundPriors | None:
@@ -181,6 +199,7 @@ def _made(
         usage=_usage(calls, answered),
         call_ids=calls.call_ids,
         duration_ms=_duration_ms(task),
+        prior_set=task.ranked_by,
     )
 
 

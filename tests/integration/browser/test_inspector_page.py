@@ -322,6 +322,26 @@ def test_priors_are_rolled_back_after_a_question_by_a_key_that_may(
     assert buttons(tab) == set()
 
 
+def test_a_canary_is_shown_and_stopped_after_a_question(
+    full: None, tenant_id: UUID, api: httpx2.Client, go: Go, tab: Tab
+) -> None:
+    del full
+    learn_often(tenant_id, "main", {"send a mail": "mail.send"})
+    wanted = {"version": 1, "share": 0.25}
+    assert api.post("/v1/catalogs/main/priors/canary", json=wanted).status_code == 200
+    go("#/catalogs/main")
+    assert buttons(tab) == {"Roll back", "Stop the canary"}
+    assert "25 % of sessions, until " in text_of(tab, "#at-priors")
+    assert "unknown of 0 plans went well, beside unknown of 0 under set 2" in text_of(tab, "#at-priors")
+    click(tab, "button", "Stop the canary")
+    tab.wait("document.querySelector('dialog[open]')")
+    tab.run("document.querySelector('dialog .danger').click()")
+    tab.wait("document.querySelector('#status .done')")
+    found = api.get("/v1/catalogs/main/priors").json()["sets"]
+    assert [one["state"] for one in found] == ["active", "rejected"]
+    assert buttons(tab) == {"Roll back"}
+
+
 def test_a_wrong_key_is_told_in_words_and_so_is_a_stray_character(go: Go, tab: Tab) -> None:
     go("#/sessions", "aft_000000000000_wrong")
     assert "Unauthorized" in text_of(tab, "#status") or "key" in text_of(tab, "#status")

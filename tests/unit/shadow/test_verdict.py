@@ -16,8 +16,8 @@ from context.shadow.verdict import (
     read_parts,
     report_part,
     trials,
-    wilson,
 )
+from context.shares import wilson
 
 GOOD = PartCounts(
     "summaries", reads=400, judged=400, sessions=40, served_tokens=1_000, would_tokens=500, needed=400, lost=4

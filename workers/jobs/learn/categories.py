@@ -19,7 +19,8 @@ from models.database import Transaction, database_now, read_transaction, transac
 from models.due_work.queue import Claim, lock_lease
 from models.learning.habits import count_categories
 from models.learning.night_settings import LearningSettings
-from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set, last_watermark, load_set
+from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set, last_watermark
+from models.learning.served_set import load_set
 from models.preflight.decision import PAGE, join_decisions, load_decisions
 from models.preflight.labels import joined_through
 from models.preflight.policy import find_policy, preflight_settings

@@ -7,6 +7,7 @@ from uuid import UUID
 from models.database import Transaction, transaction
 from models.due_work.operator import redrive
 from models.due_work.queue import Claim, WorkKind, enqueue, enqueue_many, finish, lock_lease
+from models.learning.canary import catalogs_with_canary
 from models.learning.habits import count_focuses
 from models.learning.night_settings import LearningSettings
 from models.learning.progress import begin_night, catalogs_to_learn, tenants_to_learn
@@ -97,9 +98,9 @@ def _look_around(held: Claim, settings: LearningSettings) -> str:
 
 
 def ask_for_catalogs(db: Transaction, tenant_id: UUID) -> list[str]:
-    """Request the learning of every catalog with new outcomes, or with erased plans."""
+    """Request the learning of every catalog with new outcomes, with erased plans, or with a canary."""
     erased = [catalog or "" for catalog in catalogs_with_erased_plans(db, tenant_id)]
-    names = sorted({*catalogs_to_learn(db, tenant_id), *erased})
+    names = sorted({*catalogs_to_learn(db, tenant_id), *erased, *catalogs_with_canary(db, tenant_id)})
     enqueue_many(db, tenant_id, WorkKind.LEARN, [CATALOG + name for name in names])
     return names
 

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -35,10 +35,6 @@ from models.learning.prior_set import (
     SetKind,
     SetPlace,
     SetState,
-    StoredSet,
-    activate_set,
-    keep_set,
-    load_set,
     retire_sets,
 )
 from models.learning.progress import (
@@ -49,8 +45,10 @@ from models.learning.progress import (
     keep_counted,
     read_page,
 )
+from models.learning.served_set import StoredSet, load_set
 from models.plans.outcome import settled_through
 from models.plans.relearning import find_erased_plans, settle_erased_plans
+from workers.jobs.learn.canary import keep_judged, settle
 from workers.jobs.lifecycle import LeaseLostError
 
 log = structlog.get_logger()
@@ -109,6 +107,7 @@ class _RankingTask:
         catalog: The entries; None without a stored catalog.
         active: The set in force.
         observing: The observed set.
+        told: End or progress of a canary, for the outcome; empty without one.
     """
 
     place: SetPlace
@@ -121,6 +120,7 @@ class _RankingTask:
     catalog: Catalog | None
     active: StoredSet | None
     observing: StoredSet | None
+    told: str = ""
 
     @property
     def catalog_name(self) -> str | None:
@@ -142,10 +142,11 @@ def learn_ranking(held: Claim, name: str, *, settings: LearningSettings) -> str:
     Raises:
         LeaseLostError: Another worker has the work now.
     """
-    task = _read_task(held.tenant_id, name, settings)
+    told = settle(held.tenant_id, name, settings)
+    task = replace(_read_task(held.tenant_id, name, settings), told=told)
     teach = task.new - settings.holdout(task.state.plans + task.new)
     if teach <= 0 and not task.erased:
-        return _finish(held, f"{task.new} new plans: too few to teach and to judge")
+        return _finish(held, f"{task.new} new plans: too few to teach and to judge{told}")
     counted, judges = _count(task, max(teach, 0), settings)
     made = _judge(task, judges, settings) if task.state.plans else None
     return _keep(held, task, counted, made, settings)
@@ -326,7 +327,7 @@ def _keep(
         if not keep_counted(db, held.tenant_id, task.place.name, seen=task.seen, counted=counted):
             outcome = "discarded: somebody else counted meanwhile"
         else:
-            outcome = _keep_sets(db, task, made, settings)
+            outcome = _keep_sets(db, task, made, settings) + task.told
         if not finish(db, held, outcome):
             raise LeaseLostError
     log.info("learned", work_id=held.work_id, plans=task.new, watermark=counted.watermark, outcome=outcome)
@@ -339,12 +340,7 @@ def _keep_sets(db: Transaction, task: _RankingTask, made: _Judged | None, settin
         settle_erased_plans(db, task.place.tenant_id, task.catalog_name, seen=task.erased)
     if made is None:
         return "begun anew: no plans are left to teach"
-    if made.confirmed:
-        activate_set(db, task.place, made.confirmed, reason="confirmed by later plans")
-    version = keep_set(
-        db, task.place, made.new, keep=settings.learn_keep_sets, most_rejected=settings.learn_rejected_nights
-    )
-    return f"set {version} {made.new.state}: {made.new.reason}"
+    return keep_judged(db, task.place, made.new, made.confirmed, settings)
 
 
 def _finish(held: Claim, outcome: str) -> str:
