@@ -22,7 +22,14 @@ from api.context.first_reads import prepare_catalogs
 from api.http import errors, health
 from api.http.caller_limits import KeepPlaces, TenantPlaces, limits
 from api.http.errors import NoteDeeds
-from api.http.middleware import GuardAnswers, MeasureRequests, NameRequests, RequestTimes, TraceRequests
+from api.http.middleware import (
+    GuardAnswers,
+    KeepAnswers,
+    MeasureRequests,
+    NameRequests,
+    RequestTimes,
+    TraceRequests,
+)
 from api.http.openapi import API_VERSION, describe_calls
 from api.http.process_group import group
 from api.inspector import routes as inspector
@@ -135,8 +142,8 @@ def make_app() -> FastAPI:
     app.router.routes.append(Route(MCP_PATH, app.state.mcp, include_in_schema=False))
     errors.install(app)
     _bound_tenants(app)
-    app.add_middleware(GuardAnswers)
-    app.add_middleware(DescribeAnswers)
+    for around in (KeepAnswers, GuardAnswers, DescribeAnswers):
+        app.add_middleware(around)
     app.state.snapshots, app.state.request_times = metrics.Snapshots(), RequestTimes()
     app.add_middleware(MeasureRequests, times=app.state.request_times)
     if tracing_settings().traces:

@@ -181,7 +181,7 @@ def gather_artifacts(question: ArtifactQuestion) -> ArtifactSelection:
     exact = asking(question.wanted.query) is Asking.SPECIFIC
     shelf = ArtifactCandidates(
         planned.plan,
-        found.available,
+        {one.artifact_id: found.available[one.artifact_id] for one in artifacts},
         room_share=settings.artifact_room_share,
         most_share=question.room.most_share,
         extract_tokens=LOOKUP_TOKENS if exact else _extract_tokens(question, artifacts),

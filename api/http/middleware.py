@@ -19,6 +19,7 @@ from structlog.contextvars import bind_contextvars, clear_contextvars, get_conte
 
 from api.http.process_group import group
 from api.settings import EVENTS_PATH, MCP_PATH
+from models.errors import facts_of
 from models.settings import RELEASE
 from models.telemetry.tracing import sampled_trace_id, span
 
@@ -167,6 +168,26 @@ class _OfRequests:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         raise NotImplementedError
+
+
+class KeepAnswers(_OfRequests):
+    """Keeps the connection of a whole answer where a task after it fails, for the next call."""
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, and log an error behind its whole answer."""
+        is_whole = False
+
+        async def watched(message: Message) -> None:
+            nonlocal is_whole
+            await send(message)
+            is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+        try:
+            await self.app(scope, receive, watched)
+        except Exception as error:
+            if not is_whole:
+                raise
+            log.error("task_after_answer_failed", **facts_of(error))  # noqa: TRY400 (a trace would hold text)
 
 
 class NameRequests(_OfRequests):

@@ -17,16 +17,14 @@ WINDOW = {"model": "gpt-4o", "context_window": 8_000, "max_tokens": 500}
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
 
 
-def steps(turn: int, number: int, words: int) -> list[JsonObject]:
+def steps(turn: int, number: int, words: int, said: str = "hall seven ") -> list[JsonObject]:
     """Calls and their results, a number of words each."""
     made: list[JsonObject] = []
     for place in range(number):
         call_id = f"c{turn}_{place}"
         call = {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
         made.append({"role": "assistant", "content": None, "tool_calls": [call]})
-        made.append(
-            {"role": "tool", "tool_call_id": call_id, "content": f"row {place} " + "hall seven " * words}
-        )
+        made.append({"role": "tool", "tool_call_id": call_id, "content": f"row {place} " + said * words})
     return made
 
 
@@ -47,7 +45,7 @@ class Agent:
         assert check_pairs(found["messages"], Wire.OPENAI) == []
         return found
 
-    def live(self, said: str, number: int, words: int) -> list[dict[str, Any]]:
+    def live(self, said: str, number: int, words: int, told: str = "hall seven ") -> list[dict[str, Any]]:
         """Live through a turn: the answers to its requests, the beginning of each in `before`."""
         turn: list[JsonObject] = [{"role": "user", "content": said}]
         answers = []
@@ -56,7 +54,7 @@ class Agent:
             answer["before"] = answer["messages"][: answer["messages"].index(turn[0])]
             answers.append(answer)
             if place < number:
-                turn += [*steps(self.turns, place + 1, words)[-2:]]
+                turn += [*steps(self.turns, place + 1, words, told)[-2:]]
         turn.append({"role": "assistant", "content": f"Turn {self.turns} is done."})
         event = {"turn_id": f"t{self.turns}", "messages": turn, "model": "gpt-4o", "context_window": 8_000}
         assert self.client.post(f"{self.url}/turns", json=event).status_code == 202
@@ -119,3 +117,14 @@ def test_an_open_question_of_an_agent_is_left_to_its_steps(client: TestClient) -
     asked = {**WINDOW, "messages": [{"role": "user", "content": 'Where does row 0 say "hall seven"?'}]}
     shown = client.post("/v1/sessions/agent/context", json=asked).json()
     assert shown["utilization"]["artifacts_processed"], "a chat without tools is shown it"
+
+
+def test_a_specific_question_of_an_agent_is_shown_what_holds_its_words_alone(client: TestClient) -> None:
+    agent = Agent(client, "agent")
+    agent.live("Read the report.", 1, 4_000)
+    agent.live("Read the other report.", 1, 3_000, "berth six ")
+    for _ in range(2):
+        agent.live("Look at the rows, and go on.", 3, 60)
+    answer = agent.ask([{"role": "user", "content": 'Where does row 0 say "berth six"?'}])
+    (shown,) = answer["utilization"]["artifacts_processed"]
+    assert shown["how"], "it is shown, and what lacks the words is not considered"
