@@ -1,4 +1,4 @@
--- The schema at revision 0048, a table a statement, each before the tables that refer to it.
+-- The schema at revision 0047, a table a statement, each before the tables that refer to it.
 -- Later changes are steps of their own under versions/; this file changes no more.
 
 create sequence plan_outcome_seq as bigint;
@@ -64,10 +64,6 @@ create table session (
     max_history_tokens integer,
     narrow_window integer,
     narrow_reads smallint not null default 0,
-    cache_after_seq bigint,
-    cache_model text,
-    cache_input_tokens integer,
-    cache_expected_tokens integer,
     constraint pk_session primary key (tenant_id, session_id),
     constraint fk_session_tenant_id_tenant foreign key (tenant_id)
         references tenant (tenant_id) on delete cascade,
@@ -1136,23 +1132,6 @@ create table speculation (
     constraint ck_speculation_purpose_is_known check (purpose in ('reading', 'plan', 'summary'))
 );
 
--- Sums of a tenant's reports for a model on a day, against the expectations.
-create table cache_found (
-    tenant_id uuid not null,
-    day date not null,
-    model text collate "C" not null,
-    reports bigint not null default 0,
-    expected_tokens bigint not null default 0,
-    reported_tokens bigint not null default 0,
-    found_tokens bigint not null default 0,
-    constraint pk_cache_found primary key (tenant_id, day, model),
-    constraint fk_cache_found_tenant_id_tenant foreign key (tenant_id)
-        references tenant (tenant_id) on delete cascade,
-    constraint ck_cache_found_counts_up check (
-        reports >= 0 and expected_tokens >= 0 and reported_tokens >= 0 and found_tokens between 0 and
-        expected_tokens
-    )
-);
 
 -- A decision may come before the first turn of its session, so no foreign key can hold the decision to it.
 create function forget_preflight_decisions() returns trigger language plpgsql as $$

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 
 ROOT = Path(__file__).parents[2]
-BASELINE = "migrations/versions/0048_baseline.py"
+BASELINE = "migrations/versions/0047_baseline.py"
 STOP_S = 60.0
 READY_S = 180.0
 

@@ -18,7 +18,7 @@ from alembic.operations import Operations
 
 from afterturn.migrate import SCRIPTS
 
-BASELINE = "0048"
+BASELINE = "0047"
 FILES = [file for file in sorted((SCRIPTS / "versions").glob("*.py")) if not file.name.startswith(BASELINE)]
 
 HARMLESS = re.compile(

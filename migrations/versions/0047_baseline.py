@@ -1,7 +1,7 @@
 """Create the schema, with profiles and prices of well-known models.
 
 Locks: none that matter; every table is new.
-Old code: there is none. A database that earlier steps brought to 0048 is recognised by its number.
+Old code: there is none. A database that earlier steps brought to 0047 is recognised by its number.
 Back: drops every table, and with them everything stored.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0048"
+revision = "0047"
 down_revision = None
 branch_labels = None
 depends_on = None
