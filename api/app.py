@@ -35,7 +35,7 @@ from api.http.process_group import group
 from api.inspector import routes as inspector
 from api.mcp.door import McpDoor
 from api.preflight import routes as preflight_calls
-from api.sessions import erase, fork, history, history_limit, listing, retention, sync, user_recall, windows
+from api.sessions import erase, history, retention, sync, tenant, windows
 from api.sessions import routes as sessions
 from api.settings import MCP_PATH, api_settings
 from api.shadow import routes as shadow
@@ -107,8 +107,7 @@ def make_app() -> FastAPI:
         append,
         changes,
         sync,
-        fork,
-        listing,
+        tenant,
         history,
         windows,
         contexts,
@@ -116,8 +115,6 @@ def make_app() -> FastAPI:
         compress,
         model_limits,
         sessions,
-        history_limit,
-        user_recall,
         shadow,
         erase,
         attachments,

@@ -24,7 +24,7 @@ from api.http.waiting import CHANGES_NAMED_SESSION, wait_for_work
 from context.tool_plans.features import IntentFeatures, intent_sha, read_features
 from context.tool_plans.outcomes import Merged, Outcome, StepOutcome
 from context.tool_plans.projection import project_plans
-from context.tool_plans.types import PlanMode
+from context.tool_plans.prompt import PlanMode
 from context.types import JsonObject
 from models.catalogs.catalog import find_digest
 from models.conversations.session import hold_session

@@ -23,10 +23,10 @@ from typing import Self
 
 from benchmarks.report import save
 from context.conversation.transcript import RenderedLine, participants, render_transcript
-from context.summary.attribution import credit_speakers, read_credits
 from context.summary.extractive.summarize import summarize
 from context.summary.prompt import SummaryInput
 from context.summary.sections import Section, read_lines
+from context.summary.voice import credit_speakers, read_credits
 from context.text.cut import one_line, split_sentences
 from context.tokens.text import count_text
 from context.types import JsonObject, Message, Role

@@ -25,7 +25,7 @@ from benchmarks.report import save
 from context.conversation.transcript import render_transcript
 from context.summary.gate import DEFAULT_GATE, Covered, Draft, GateSettings, judge_summary
 from context.summary.mending import mend_summary
-from context.summary.pasted import users_language
+from context.summary.others_words import users_language
 from context.tokens.text import count_text
 from context.types import JsonObject
 

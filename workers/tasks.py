@@ -26,7 +26,7 @@ from models.due_work.operator import redrive
 from models.due_work.queue import Claim, WorkKind, enqueue
 from models.learning.night_settings import learning_settings
 from models.ledger.caps import budget_settings
-from models.recall.settings import recall_settings
+from models.recall.user import recall_settings
 from models.retention.tenant_policy import OPERATOR, RETENTION, retention_settings
 from models.shadow.reads import shadow_settings
 from models.tenants.tenant import ensure_tenant

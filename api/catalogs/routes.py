@@ -32,7 +32,7 @@ from context.ranking.rank import rank
 from context.ranking.types import Ranked
 from context.text.sanitize import parse_json
 from context.tokens import count_text
-from context.tool_plans.gap import gap_warning
+from context.tool_plans.lexical import gap_warning
 from context.types import JsonObject
 from models.catalogs.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
 from models.catalogs.settings import catalog_settings

@@ -29,7 +29,7 @@ from context.artifacts.types import Artifact
 from context.extract import extract
 from context.focus import Focus, normalise
 from context.tokens import count_text
-from context.window.artifacts import ArtifactCandidates
+from context.window.types import ArtifactCandidates
 from models.artifacts.for_question import StoredForQuestion, load_for_question
 from models.artifacts.settings import planning_settings
 from models.artifacts.summary import SummaryKey

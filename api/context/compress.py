@@ -36,8 +36,7 @@ from context.providers.errors import ErrorKind, classify
 from context.providers.profiles import shared_floor
 from context.tokens.budget import Budget
 from context.types import JsonObject, Message
-from context.window.emergency import EmergencyCut
-from context.window.rebuild import NO_CUT, Refused, rebuild_smaller
+from context.window.emergency import NO_CUT, EmergencyCut, Refused, rebuild_smaller
 from models.conversations.refused import remember_refusal
 from models.conversations.session import cut_session
 from models.conversations.standing import SessionSnapshot, find_standing

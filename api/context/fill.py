@@ -36,7 +36,7 @@ from context.wire.edit import with_speakers
 from models.artifacts.settings import planning_settings
 from models.conversations.standing import SessionSnapshot
 from models.database import read_transaction
-from models.recall.settings import recall_settings
+from models.recall.user import recall_settings
 from models.telemetry.tracing import span
 
 LEAN_RELEVANCE = 0.75

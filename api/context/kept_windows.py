@@ -9,8 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.background import BackgroundTask, BackgroundTasks
 
 from api.context.respond import ResponseInputs
-from models.conversations.served_window import NewWindow, keep_window
-from models.conversations.served_window_settings import served_window_settings
+from models.conversations.served_window import NewWindow, keep_window, served_window_settings
 from models.database import best_effort_transaction
 from models.encryption.keys import TextUnavailableError
 from models.erasure.kept_receipts import receipt_digest

@@ -21,7 +21,7 @@ from models.conversations.session_state import SessionState
 from models.database import brief_read_transaction
 from models.recall.index import RecallKey
 from models.recall.search import find_passages
-from models.recall.settings import RecallSettings, recall_settings
+from models.recall.user import RecallSettings, recall_settings
 
 log = structlog.get_logger()
 

@@ -24,7 +24,7 @@ from context.shape.target import target_of
 from context.types import JsonObject
 from context.window.activation import Activation
 from context.window.assemble import Window
-from context.window.cache_marks import Prefix, place_marks
+from context.window.outgoing import Prefix, place_marks
 from context.wire.formats import format_of
 from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot

@@ -27,7 +27,7 @@ from context.ranking.index import RankingIndex, index_tools
 from context.ranking.rank import FIRST, count_near, rank
 from context.ranking.types import Ranking
 from context.tokens import family_of
-from context.tool_plans.gap import gap_warning
+from context.tool_plans.lexical import gap_warning
 from context.types import JsonObject, Message, Wire
 
 log = structlog.get_logger()

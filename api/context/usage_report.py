@@ -27,7 +27,7 @@ from context.focus import Focus, SizeClass, normalise
 from context.focus.similarity import SIZE_TOKENS
 from context.precompute.predict import HITS, REPEATED, FocusOrigin, ReadingCost
 from context.precompute.worth import Guess, SpeculationPurpose, worth_making
-from context.window.artifacts import ShownArtifacts
+from context.window.types import ShownArtifacts
 from models.artifacts.artifact import touch_artifacts
 from models.artifacts.settings import artifact_settings, planning_settings
 from models.artifacts.summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary

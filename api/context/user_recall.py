@@ -12,8 +12,7 @@ from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.ranking import find_worth
 from context.tokens.budget import Budget
 from models.database import Transaction, brief_read_transaction
-from models.recall.settings import RecallSettings, recall_settings
-from models.recall.user import UserKey, find_only_user, recalls_users
+from models.recall.user import RecallSettings, UserKey, find_only_user, recall_settings, recalls_users
 from models.recall.user_search import find_user_passages
 
 log = structlog.get_logger()

@@ -12,8 +12,7 @@ from api.answers.base import answers
 from api.answers.sessions import ServedWindowAnswer, ServedWindows
 from api.http.call import BodyCall, Parameters, SessionId, id_in_path
 from api.http.errors import not_found
-from models.conversations.served_window import list_windows, load_window
-from models.conversations.served_window_settings import served_window_settings
+from models.conversations.served_window import list_windows, load_window, served_window_settings
 from models.conversations.standing import find_standing
 from models.database import read_transaction
 

@@ -27,8 +27,7 @@ from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue_many
 from models.learning.served_set import name_prior_sets
 from models.plans.from_turns import plans_of_turns, store_turn_plans
-from models.recall.settings import recall_settings
-from models.recall.user import recalls_users
+from models.recall.user import recall_settings, recalls_users
 
 MAX_WINDOW = 100_000_000
 MIN_WINDOW = 2

@@ -7,9 +7,9 @@ from enum import StrEnum
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 from context.summary.clean_reply import clean_reply
-from context.summary.echo import is_echo
 from context.summary.grounding import ground_points, shares_nothing
 from context.summary.source import Doubt, Source
+from context.summary.substance import is_echo
 from context.summary.voice import speaks_as_itself, speaks_to_reader
 from context.text.exact_values import extract_identifiers, kept_identifiers
 from context.text.language import UNKNOWN, language_name, same_language, spoken_shares

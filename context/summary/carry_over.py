@@ -1,24 +1,175 @@
-"""Carry-over between summaries: constraints, open work and exact identifiers survive the next summary."""
+"""Carry-over between summaries: protected lines, open work and exact identifiers survive the next."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.evidence import is_unproven
-from context.summary.protected_lines import (
-    OPEN_CALL,
-    DraftLines,
+from context.summary.evidence import is_unproven, protected_identifiers
+from context.summary.sections import (
+    PROTECTED,
     ProtectedUnit,
-    by_weight,
+    Section,
+    SummaryLine,
+    covers,
+    gist,
+    is_about,
+    read_lines,
     read_units,
-    write_units,
+    section_titles,
+    stands_in,
 )
-from context.summary.sections import PROTECTED, Section, read_lines
-from context.summary.similarity import gist, is_about
 from context.text.cut import split_sentences
-from context.text.marker_words import is_question, says_it_ended, says_it_failed
+from context.text.exact_values import normal
+from context.text.marker_words import (
+    Cue,
+    find_cues,
+    is_question,
+    is_strong_rule,
+    says_it_ended,
+    says_it_failed,
+)
 from context.types import Role
+
+OPEN_CALL = re.compile(r"(?:[^:\[\n]{1,80}: )?([^\s(:]+)\(.* -> (?:error|\?)", re.DOTALL)
+"""A tool call that failed or has no outcome; the group is the tool's name."""
+
+_NAMES_A_LINE = 12
+
+
+def by_weight(units: Sequence[ProtectedUnit], previous: str) -> list[ProtectedUnit]:
+    """Order units by weight: rules, open work, names; names in the gate's own order."""
+    ranked = protected_identifiers(previous, limit=len(previous))
+    rank = {normal(name): place for place, name in enumerate(ranked)}
+
+    def weight(unit: ProtectedUnit) -> tuple[int, int, int]:
+        if unit.section is Section.CONSTRAINTS:
+            return 0, 0 if is_strong_rule(unit.item) else 1, unit.place
+        if unit.section is Section.OPEN:
+            return 1, _doubt(unit.item), unit.place
+        return 2, rank.get(unit.key, len(rank)), unit.place
+
+    return sorted(units, key=weight)
+
+
+def _doubt(item: str) -> int:
+    """Tell how likely open work is none any more: a plain task least, then a question, then a failed call."""
+    if OPEN_CALL.match(item):
+        return 3
+    return 2 if is_question(item) else int(Cue.OPEN not in find_cues(item))
+
+
+@dataclass(frozen=True)
+class DraftLines:
+    """A draft, line by line."""
+
+    lines: tuple[SummaryLine, ...]
+
+    @classmethod
+    def of(cls, draft: str) -> "DraftLines":
+        """Read a draft, and drop repetitions within a protected section."""
+        seen: set[tuple[Section, str]] = set()
+        lines = []
+        for line in read_lines(draft):
+            if line.section in PROTECTED and line.item and _can_move(line):
+                key = (line.section, normal(line.item))
+                if key in seen:
+                    continue
+                seen.add(key)
+            lines.append(line)
+        return cls(tuple(lines))
+
+    def items(self, *sections: Section | None) -> list[str]:
+        """List the points of some sections."""
+        return [line.item for line in self.lines if line.item and line.section in sections]
+
+    @cached_property
+    def _protected_text(self) -> str:
+        return normal("\n".join(self.items(*PROTECTED)))
+
+    def holds(self, unit: ProtectedUnit, restored: Sequence[ProtectedUnit]) -> bool:
+        """Tell whether a protected section, restored lines included, already says all of a unit."""
+        if unit.is_name:
+            texts = (self._protected_text, *(normal(other.item) for other in restored))
+            return any(stands_in(unit.key, text) for text in texts)
+        told = PROTECTED if unit.section is Section.IDENTIFIERS else PROTECTED[:2]
+        own = [other.item for other in restored if other.section in told]
+        return any(covers(gist(item), gist(unit.item)) for item in (*self.items(*told), *own))
+
+    def arranged(self, old: Sequence[ProtectedUnit], restored: Sequence[ProtectedUnit], language: str) -> str:
+        """Write the draft with the restored lines.
+
+        In each protected section the old lines come first, in their old order, kept by the draft or not. So
+        the same lines stay when room is short, however often the notes are rewritten.
+        """
+        moved = {unit.mark: unit for unit in read_units(filter(_can_move, self.lines), PROTECTED)}
+        back = {unit.mark for unit in restored}
+        first = [unit for unit in old if unit.mark in back or unit.mark in moved]
+        marks = {unit.mark for unit in first}
+        fresh = [unit for mark, unit in moved.items() if unit.is_name and mark not in marks]
+        gone = marks | {unit.mark for unit in fresh}
+        rest = [line for line in self.lines if not _is_moved(line, gone)]
+        for section in PROTECTED:
+            rest = _insert(rest, section, write_units([*first, *fresh], section), language)
+        return "\n".join(line.text for line in rest).strip("\n")
+
+
+def write_units(units: Sequence[ProtectedUnit], section: Section) -> list[str]:
+    """Write the units of a section as points: lines unchanged, names in lists."""
+    own = [unit for unit in units if unit.section is section]
+    names = [unit.item for unit in own if unit.is_name]
+    starts = range(0, len(names), _NAMES_A_LINE)
+    lists = [", ".join(names[start : start + _NAMES_A_LINE]) for start in starts]
+    return [*(unit.item for unit in own if not unit.is_name), *lists]
+
+
+def _can_move(line: SummaryLine) -> bool:
+    """Say whether a line may move; a line that names its own section stays in place."""
+    return all(alone.section is None for alone in read_lines(line.text))
+
+
+def _is_moved(line: SummaryLine, gone: set[tuple[Section, str]]) -> bool:
+    units = list(read_units([line], PROTECTED)) if _can_move(line) else []
+    return bool(units) and all(unit.mark in gone for unit in units)
+
+
+def insert_points(notes: str, section: Section, points: Sequence[str], language: str) -> str:
+    """Write points at the start of a section of notes, or as a new section at the end.
+
+    Args:
+        notes: The notes.
+        section: The section of the points.
+        points: One line each; no points leave the notes unchanged.
+        language: The language of an added heading.
+
+    Returns:
+        The notes with the points.
+    """
+    if not points:
+        return notes
+    return "\n".join(line.text for line in _insert(list(read_lines(notes)), section, points, language))
+
+
+def _insert(
+    page: list[SummaryLine], section: Section, points: Sequence[str], language: str
+) -> list[SummaryLine]:
+    """Write points first into their section, or into a new section at the end; drop a placeholder."""
+    if not points:
+        return page
+    page = [line for line in page if line.section is not section or not _is_placeholder(line)]
+    start = next((at for at, line in enumerate(page, 1) if line.section is section), None)
+    bullets = [SummaryLine(f"- {point}", section) for point in points]
+    if start is None:
+        heading = SummaryLine(f"## {section_titles(language)[section]}", section, is_heading=True)
+        return [*page, SummaryLine("", section), heading, *bullets]
+    return [*page[:start], *bullets, *page[start:]]
+
+
+def _is_placeholder(line: SummaryLine) -> bool:
+    return not line.is_heading and not line.item and bool(line.text.strip())
+
 
 _ENDED_OVERLAP, _DONE_OVERLAP, _ANSWER_OVERLAP = 0.75, 0.6, 0.5
 """Least share of a line's words that another text must share to report its end; rules need the largest."""

@@ -1,14 +1,99 @@
 """Reading of a model's reply as plain text: unwrap the reply, and detect a reply without an answer."""
 
+# ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
+
 import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from context.summary import reply_patterns as patterns
 from context.summary.sections import read_lines
 from context.text.marker_words import REFUSALS, REQUESTS_FOR_INPUT
 from context.text.tags import strip_thinking
+
+FENCE = re.compile(r"\A(`{3,40}|~{3,40})[\w-]*[ \t]*\n(.*?)\n?\1[ \t]*\Z", re.DOTALL)
+UNCLOSED_FENCE = re.compile(
+    r"\A(?:`{3,}|~{3,})(?:markdown|md|text|txt|plaintext)?[ \t]*\n(?!.*^(?:`{3,}|~{3,}))",
+    re.DOTALL | re.MULTILINE,
+)
+TAGGED = re.compile(
+    r"\A<(summary|notes|conversation_summary|previous_summary|output|answer)\b[^<>]*>(.*)</\1>\Z",
+    re.DOTALL | re.IGNORECASE,
+)
+_TO_COLON = r"[^\n]{0,120}?"
+PREAMBLE = re.compile(
+    r"\A(?:(?:sure|certainly|of course|okay|ok|absolutely)\b[^\n]{0,40}?[,.!:]\s*)?"
+    rf"(?:(?:here(?:'s|’s| is| are)|below is|i(?:'ve| have) (?:updated|written|prepared)|hier (?:ist|sind)|voici"
+    rf"|aquí (?:está|tienes)|aqui está|ecco|вот|ось|oto|hieronder|işte)\b{_TO_COLON}"
+    rf"|(?:以下是|以下は|다음은|إليك|להלן|यहाँ|यह रहा){_TO_COLON})[:：][ \t]*\n+",
+    re.IGNORECASE,
+)
+HEADING = re.compile(r"^\s{0,3}#{1,6}\s+\S", re.MULTILINE)
+HEADING_LINE = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+\S.*$", re.MULTILINE)
+SOFT_HEADING = re.compile(
+    r"^[ \t]{0,3}(?:(?:\*\*|__)([^\n*_]{1,80})(?:\*\*|__)[:：]?[ \t]*$|(\S[^\n]{0,80})\n=+[ \t]*$)",
+    re.MULTILINE,
+)
+LABEL = re.compile(r"\A[\s>#]*(?:(?:\*\*|__)[^\n*_]{1,40}(?:\*\*|__)[:：]?\s*)?")
+POINT = re.compile(r"\s*(?:[-*•·–]|\d{1,3}[.)])\s")
+SOURCE = re.compile(r"\[\s*\d{1,9}[\d\s,;–-]*\]")
+SPEECH = re.compile(r"[^:：.!?]{1,60}[:：]\s")
+FENCE_LINE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+QUOTED = re.compile(
+    r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|„[^“”\n]{0,400}[“”]|「[^」\n]{0,400}」"
+)
+
+ERROR = re.compile(
+    r"\A[\s\"'{\[*#`>-]*(?:"
+    r"(?:litellm|openai|anthropic|httpx|requests|botocore|google)\.[\w.]*(?:error|exception)"
+    r"|traceback \(most recent call last\)"
+    r"|(?:[a-z_]\w*\.)*[a-z]\w*(?:error|exception)\b\s*[:(]"
+    r"|(?:api |server |internal |network |request |connection |unexpected )*error(?: code)?\s*[:#(-]"
+    r"|(?:internal server error|bad gateway|service unavailable|gateway time-?out|too many requests|rate limit"
+    r"|request timed out|connection (?:error|refused|reset|timed out|aborted)|unauthorized|forbidden"
+    r"|invalid api key|quota exceeded|overloaded|context length exceeded|model not found"
+    r"|upstream (?:connect )?error)\b"
+    r"|(?:http(?:/\d\.\d)?|status(?: code)?|error(?: code)?)[ :]+[45]\d\d\b"
+    r"|[45]\d\d (?:client|server|bad|internal|too many|service|gateway|unauthorized|forbidden|not found|error)\b"
+    r"|<!doctype html|<html\b"
+    r"|an? (?:unexpected |internal |unknown )?error (?:occurred|has occurred|happened)\b"
+    r"|(?:failed|unable) to (?:generate|produce|create|get|fetch) (?:a |the )?"
+    r"(?:response|summary|completion|reply)"
+    r"|sorry, (?:something went wrong|an error occurred|there was an error)"
+    r"|something went wrong"
+    r")",
+    re.IGNORECASE,
+)
+ERROR_ANYWHERE = re.compile(
+    r"maximum context length is \d+|rate limit (?:reached|exceeded) for|you exceeded your current quota"
+    r"|\"type\"\s*:\s*\"(?:\w+_)?error\"|'error'\s*:\s*\{|\"error\"\s*:\s*[{\"]",
+    re.IGNORECASE,
+)
+TOOL_TEXT = re.compile(
+    r"^[^\S\n]*<(?:tool_calls?|function_calls?|tool_use|invoke|antml:\w+|minimax:tool_call|function=)[\s>\w]"
+    r"|<\|(?:tool_call|tool_calls_section|python_tag|plugin)\w*\|?|\[(?:TOOL_CALLS?|TOOL_REQUEST)\]|<｜tool"
+    r"|^functions\.\w+[:(]|^to=functions\."
+    r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*+\w+\s*+=\s*+[^\n]*\)|\)+)\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TOOL_TAG = r"(?:tool_calls?|function_calls?|tool_use|invoke|antml:\w+|minimax:tool_call|function)"
+TOOL_LINE = re.compile(
+    rf"^[ \t]*<{_TOOL_TAG}[\s>=]|^[ \t]*[-*•][ \t]+<{_TOOL_TAG}(?:[=\s][^<>\n]*)?>\s*(?:[{{\[<]|\Z)"
+    r"|^[ \t]*(?:[-*•][ \t]+)?(?:<\|(?:tool_call|tool_calls_section|python_tag|plugin)\w*\|?|<｜tool)"
+    r"|^[ \t]*(?:[-*•][ \t]+)?\[(?:TOOL_CALLS?|TOOL_REQUEST)\][ \t]*[\[{\w]"
+    r"|^[ \t]*(?:functions\.\w+[:(]|to=functions\.)"
+    r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*+\w+\s*+=\s*+[^\n]*\)|\)+)\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A call in the place of notes under a heading; a call merely mentioned in a point does not match."""
+REASONING = re.compile(
+    r"\A(?:(?:okay|ok|alright|hmm+|wait|so)[,.]\s|let(?: me|'s|’s| us) (?:see|think|start|begin|summar|look|read|anal|break|write"
+    r"|draft|check|first|try|go|now|re-?read|figure|carefully)|first,? (?:i|let)\b|i (?:need|should|have|must|will|am going) to\b"
+    r"|i'(?:ll|m going)\b|we (?:need|should|must|have) to\b|so,? the user\b|my task\b|the task is\b"
+    r"|the user (?:wants|is asking|asks|has asked|asked) (?:me|us|for)\b|thinking process"
+    r"|好的，|首先，?我|我需要|嗯，|хорошо,|мне нужно|итак, мне|まず、私)",
+    re.IGNORECASE,
+)
 
 
 class ReplyFault(StrEnum):
@@ -83,9 +168,9 @@ def clean_reply(raw: str | None) -> CleanReply:
 def _unwrap(text: str) -> str:
     for _ in range(4):
         before = text
-        text = patterns.PREAMBLE.sub("", text, count=1).strip()
+        text = PREAMBLE.sub("", text, count=1).strip()
         text = _strip_fence(text)
-        tagged = patterns.TAGGED.match(text)
+        tagged = TAGGED.match(text)
         text = (tagged[2] if tagged else text).strip()
         if text == before:
             break
@@ -94,10 +179,10 @@ def _unwrap(text: str) -> str:
 
 def _strip_fence(text: str) -> str:
     """Remove a fence around the whole text; a fence inside is content."""
-    fenced = patterns.FENCE.match(text)
+    fenced = FENCE.match(text)
     if fenced and not re.search(rf"^{re.escape(fenced[1])}", fenced[2], re.MULTILINE):
         return fenced[2].strip()
-    return patterns.UNCLOSED_FENCE.sub("", text).strip()
+    return UNCLOSED_FENCE.sub("", text).strip()
 
 
 def _fault(text: str) -> ReplyFault | None:
@@ -106,20 +191,20 @@ def _fault(text: str) -> ReplyFault | None:
     decoded = _decoded(text)
     if decoded is not None:
         return _fault_of_json(decoded)
-    headed = patterns.SOFT_HEADING.sub(lambda found: f"# {found[1] or found[2]}", text)
-    if patterns.HEADING.search(headed):
+    headed = SOFT_HEADING.sub(lambda found: f"# {found[1] or found[2]}", text)
+    if HEADING.search(headed):
         return _fault_under_headings(headed)
-    return ReplyFault.TOOL_CALL_TEXT if patterns.TOOL_TEXT.search(text) else _fault_of_prose(text)
+    return ReplyFault.TOOL_CALL_TEXT if TOOL_TEXT.search(text) else _fault_of_prose(text)
 
 
 def _fault_of_prose(text: str) -> ReplyFault | None:
     """Judge the first words of a text; for a short text the middle too."""
     is_short = len(text) <= _SHORT_CHARS
-    if patterns.ERROR.match(text) or (is_short and patterns.ERROR_ANYWHERE.search(text)):
+    if ERROR.match(text) or (is_short and ERROR_ANYWHERE.search(text)):
         return ReplyFault.ERROR_TEXT
     if is_refusal(text):
         return ReplyFault.REFUSAL
-    return ReplyFault.REASONING_TEXT if patterns.REASONING.match(text) else None
+    return ReplyFault.REASONING_TEXT if REASONING.match(text) else None
 
 
 def _fault_under_headings(text: str) -> ReplyFault | None:
@@ -133,7 +218,7 @@ def _fault_under_headings(text: str) -> ReplyFault | None:
         return fault
     units, in_sections = _units(text)
     if not units:
-        return _fault_of_prose(patterns.LABEL.sub("", text, count=1))
+        return _fault_of_prose(LABEL.sub("", text, count=1))
     faults = [_fault_of_unit(unit) for unit, _ in units]
     if not in_sections and faults[0]:
         return faults[0]
@@ -145,7 +230,7 @@ def _fault_under_headings(text: str) -> ReplyFault | None:
 
 
 def _blocks(text: str) -> list[str]:
-    return [block.strip() for block in patterns.HEADING_LINE.split(text)]
+    return [block.strip() for block in HEADING_LINE.split(text)]
 
 
 def _fault_of_block(block: str) -> ReplyFault | None:
@@ -154,8 +239,8 @@ def _fault_of_block(block: str) -> ReplyFault | None:
     decoded = _decoded(inner) if inner else None
     if decoded is not None and _is_protocol(decoded):
         return _fault_of_json(decoded)
-    outside = patterns.QUOTED.sub("", _outside_code(inner))
-    return ReplyFault.TOOL_CALL_TEXT if patterns.TOOL_LINE.search(outside) else None
+    outside = QUOTED.sub("", _outside_code(inner))
+    return ReplyFault.TOOL_CALL_TEXT if TOOL_LINE.search(outside) else None
 
 
 def _outside_code(text: str) -> str:
@@ -165,7 +250,7 @@ def _outside_code(text: str) -> str:
     for line in text.splitlines():
         mark = line.strip()
         if not fence:
-            opening = patterns.FENCE_LINE.match(line)
+            opening = FENCE_LINE.match(line)
             fence = opening[1] if opening else ""
             if not fence:
                 kept.append(line)
@@ -180,18 +265,18 @@ def _units(text: str) -> tuple[list[tuple[str, bool]], bool]:
     in_sections = False
     for line in read_lines(_outside_code(text)):
         if line.item:
-            units.append((line.item, patterns.POINT.match(line.text) is not None))
+            units.append((line.item, POINT.match(line.text) is not None))
             in_sections = in_sections or line.section is not None
     return units, in_sections
 
 
 def _fault_of_unit(unit: str) -> ReplyFault | None:
     """Judge one unit, except a unit with a citation, since such a unit reports on a message."""
-    said = patterns.QUOTED.sub("", patterns.LABEL.sub("", unit, count=1)).strip()
-    if not said or patterns.SOURCE.search(said):
+    said = QUOTED.sub("", LABEL.sub("", unit, count=1)).strip()
+    if not said or SOURCE.search(said):
         return None
     fault = _fault_of_prose(said)
-    is_speech = fault is ReplyFault.REFUSAL and patterns.SPEECH.match(said)
+    is_speech = fault is ReplyFault.REFUSAL and SPEECH.match(said)
     return None if is_speech else fault
 
 

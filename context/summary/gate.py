@@ -5,17 +5,21 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.attribution import credit_speakers
 from context.summary.clean_reply import CleanReply, ReplyFault, clean_reply
-from context.summary.echo import drop_echo
-from context.summary.evidence import MARKED, Claims, check_claims, without_sources
+from context.summary.evidence import MARKED, Claims, check_claims, protected_identifiers
 from context.summary.grounding import DraftPoint, ground_points
-from context.summary.pasted import drop_code
-from context.summary.sections import PROTECTED, read_lines, read_sections
+from context.summary.others_words import drop_code
+from context.summary.sections import read_lines, read_sections
 from context.summary.source import Doubt, Source
-from context.summary.substance import content_chars, least_chars
+from context.summary.substance import content_chars, drop_echo, least_chars
 from context.summary.user_rules import lost_rules
-from context.summary.voice import imitates_call, plays_conversation, speaks_as_itself, speaks_to_reader
+from context.summary.voice import (
+    credit_speakers,
+    imitates_call,
+    plays_conversation,
+    speaks_as_itself,
+    speaks_to_reader,
+)
 from context.text.exact_values import kept_identifiers, rank_identifiers
 from context.text.language import UNKNOWN, detect_language, language_shares, same_language, spoken_shares
 from context.types import Role
@@ -345,21 +349,6 @@ def _recall(text: str, names: Sequence[str], least: float, which: str) -> GateVe
     kept = set(found)
     told = tuple(name for name in names if name not in kept)[:_MOST_TOLD]
     return GateVerdict(text, Fault.IDENTIFIERS_LOST if is_poor else None, numbers, told)
-
-
-def protected_identifiers(previous: str, *, limit: int) -> list[str]:
-    """Name the protected parts of the last summary: constraints, open work and identifiers.
-
-    Args:
-        previous: The last summary, or "".
-        limit: The most names.
-
-    Returns:
-        The names, heaviest first.
-    """
-    sections = read_sections(previous)
-    sources = [(without_sources(item), 1.0) for section in PROTECTED for item in sections.get(section, [])]
-    return rank_identifiers(sources, limit=limit)
 
 
 def covered_identifiers(lines: Sequence[RenderedLine], *, limit: int) -> list[str]:

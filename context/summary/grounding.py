@@ -8,9 +8,8 @@ from functools import cached_property, lru_cache
 from itertools import islice
 
 from context.conversation.transcript import RenderedLine
-from context.summary.proof import is_undone
-from context.summary.sections import Section, SummaryLine, read_lines
-from context.summary.similarity import ALWAYS, NEGATION, gist
+from context.summary.evidence import is_undone
+from context.summary.sections import ALWAYS, NEGATION, Section, SummaryLine, gist, read_lines
 from context.summary.source import (
     EDGES,
     Doubt,
@@ -18,12 +17,15 @@ from context.summary.source import (
     Source,
     cited_seqs,
     fold_marks,
+    has_unknown_noun,
+    is_exact_name,
     share_of,
     speaks_source,
     starts_alike,
     support_of,
+    unknown_figures,
+    unknown_names,
 )
-from context.summary.strange_words import has_unknown_noun, is_exact_name, unknown_figures, unknown_names
 from context.text.cut import split_sentences
 from context.text.exact_values import (
     SMALL,

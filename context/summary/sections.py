@@ -1,14 +1,17 @@
-# ruff: noqa: E501, RUF001, SIM905 - tables in many scripts
-"""Sections of a summary: titles in many languages, writing and reading."""
+"""Sections and points of a summary, and the comparison of lines: does one line say another's content?"""
+
+# ruff: noqa: E501, RUF001, SIM905 - a table; the words are written in their languages' own letters
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 
 from context.languages import by_language
+from context.text.exact_values import extract_identifiers, normal
+from context.text.terms import index_terms, query_terms
 
 
 class Section(StrEnum):
@@ -208,3 +211,164 @@ def _plain(title: str) -> str:
     while end and (folded[end - 1].isspace() or folded[end - 1] in _CLOSING):
         end -= 1
     return _NUMBER.sub("", folded[:end], count=1).strip()
+
+
+_CITED = re.compile(r"\[\s*\d{1,9}(?:\s*[,;\u2013-]\s*\d{1,9})*\s*\]")
+_LABEL = re.compile(
+    r"\A(?:\[[^\[\]\n]{1,40}\]\s*[^:\[\]\n]{1,70}:\s|[^:\[\]()\n]{1,60} \((?:user|assistant|tool|system)\):\s|(?:user|assistant):\s)",
+    re.IGNORECASE,
+)
+"""Speaker and message of a line, ignored in comparisons of content."""
+NEGATION = re.compile(
+    r"(?<!\w)(?:never|not|no|none|nobody|nothing|without|avoid|avoids|forbidden|forbids|prohibited|cannot|\w+n't|"
+    r"nie|niemals|nicht|kein\w{0,2}|ohne|verboten|ne|n'\w+|pas|jamais|sans|interdit\w{0,2}|nunca|jamás|sin|prohibido|não|sem|"
+    r"proibido|non|mai|senza|vietato|niet|geen|nooit|zonder|bez|nigdy|zakazan\w|asla|değil|yok|yasak|\w+m[ae]yın|"
+    r"не|нет|ни|никогда|нельзя|без|запрещено|ні|ніколи|заборонено)(?!\w)|"
+    r"不|没|無|无|勿|别|禁止|ない|ません|な(?=[。\s]|\Z)|않|안 |지 마|지 말|금지|없|لا |لم |لن |ليس|ممنوع|בלי|לא |אין |אסור|אל |नहीं|मत |बिना"
+)
+"""Words that deny or forbid, in many languages."""
+ALWAYS = re.compile(
+    r"(?<!\w)(?:always|must|immer|stets|muss|toujours|doit|siempre|debe|sempre|deve|altijd|moet|zawsze|musi|daima|her zaman|"
+    r"всегда|должн\w{0,2}|обязательно|завжди|обов'язково)(?!\w)|总是|總是|必须|必須|必ず|항상|반드시|دائما|يجب|תמיד|חייב|हमेशा"
+)
+"""Words that demand, in many languages: a "never" turned round."""
+
+_DIGIT = re.compile(r"\d")
+_MANY_TERMS = 400
+
+
+@dataclass(frozen=True)
+class Gist:
+    """Comparable content of a line.
+
+    Attributes:
+        plain: The line, folded, without speaker and message.
+        asked: The terms required of another line with the same content.
+        terms: All terms of the line.
+        words: The terms of `asked` except names and numbers.
+        names: The exact names, folded.
+        numbers: The terms with a digit.
+        negates: True if the line denies or forbids something.
+    """
+
+    plain: str
+    asked: frozenset[str]
+    terms: frozenset[str]
+    words: frozenset[str]
+    names: tuple[str, ...]
+    numbers: frozenset[str]
+    negates: bool
+
+
+@lru_cache(maxsize=8_192)
+def gist(line: str) -> Gist:
+    """Read the content of a line.
+
+    Args:
+        line: A point of a summary, or a sentence.
+
+    Returns:
+        The terms, names and sign, without citations and the label of the speaker.
+    """
+    said = _CITED.sub(" ", _LABEL.sub("", line, count=1))
+    plain = normal(said)
+    asked = frozenset(query_terms(NEGATION.sub(" ", plain), limit=_MANY_TERMS))
+    names = tuple(normal(name) for name in extract_identifiers(said))
+    numbers = frozenset(term for term in asked if _DIGIT.search(term))
+    return Gist(
+        plain=plain,
+        asked=asked,
+        terms=frozenset(index_terms(plain)),
+        words=asked - numbers - frozenset(index_terms(" ".join(names))),
+        names=names,
+        numbers=numbers,
+        negates=NEGATION.search(plain) is not None,
+    )
+
+
+def stands_in(name: str, text: str) -> bool:
+    """Tell whether a name stands in a text, not inside a longer name; both folded by `normal`."""
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
+
+
+def names_kept(part: Gist, whole: Gist) -> bool:
+    """Tell whether every exact name and number of a line stands in another line."""
+    return part.numbers <= whole.terms and all(stands_in(name, whole.plain) for name in part.names)
+
+
+def is_about(told: Gist, part: Gist, *, least: float) -> bool:
+    """Tell whether words are about a line: its names and numbers are there, and most of its other words.
+
+    Args:
+        told: The words.
+        part: The line.
+        least: The least share of the line's words found in `told`, in [0, 1].
+
+    Returns:
+        False for a line of names alone: a list of names says nothing about them.
+    """
+    shared = len(part.words & told.terms)
+    return bool(part.words) and shared >= least * len(part.words) and names_kept(part, told)
+
+
+def covers(whole: Gist, part: Gist) -> bool:
+    """Tell whether a line says everything another line says, and does not say the opposite.
+
+    All content words and exact names are present and the signs agree. So notes can be reworded over and over,
+    with the same coverage.
+    """
+    if part.plain == whole.plain:
+        return True
+    said = bool(part.asked) and part.asked <= whole.terms
+    return said and part.negates == whole.negates and names_kept(part, whole)
+
+
+_QUOTES = "`'\"“”«»「」『』*"
+_PART = re.compile(r"(?:`[^`]*`|[^,;\u3001\uff0c\uff1b]|[,;](?!\s))+")
+"""Text between the commas of a list; a comma in quotes or in a number does not separate."""
+
+
+@dataclass(frozen=True)
+class ProtectedUnit:
+    """A protected line, or one name of a line with a list of names."""
+
+    section: Section
+    item: str
+    place: int
+    is_name: bool = False
+
+    @property
+    def mark(self) -> tuple[Section, str]:
+        """Key of equality between units."""
+        return self.section, self.key
+
+    @property
+    def key(self) -> str:
+        """The item, folded, without its quotes."""
+        return normal(self.item.strip(_QUOTES))
+
+
+def read_units(lines: Iterable[SummaryLine], sections: Sequence[Section]) -> Iterator[ProtectedUnit]:
+    """Yield each protected unit once, in order of appearance."""
+    seen: set[tuple[Section, str]] = set()
+    for line in lines:
+        if not line.item or line.section is None or line.section not in sections:
+            continue
+        names = _names(line.item) if line.section is Section.IDENTIFIERS else None
+        for item in names or [line.item]:
+            unit = ProtectedUnit(line.section, item, len(seen), is_name=names is not None)
+            if unit.mark not in seen:
+                seen.add(unit.mark)
+                yield unit
+
+
+def _names(item: str) -> list[str] | None:
+    """Split a list of names; None if the line says something about the names."""
+    parts = [part.strip() for part in _PART.findall(item) if part.strip(_QUOTES + ". ")]
+    return parts if all(map(_is_name, parts)) else None
+
+
+def _is_name(part: str) -> bool:
+    name = part.strip(_QUOTES)
+    is_quoted = part[0] == part[-1] == "`"
+    return is_quoted or len(name.split()) == 1 or name in extract_identifiers(name)

@@ -16,7 +16,7 @@ from context.tool_plans.outcomes import (
     merge_outcomes,
     read_tool_ends,
 )
-from context.tool_plans.types import PlanMode, ToolStep
+from context.tool_plans.prompt import PlanMode, ToolStep
 from context.types import JsonObject, Message
 from context.wire.parts import PartKind, read_parts
 

@@ -12,7 +12,7 @@ from context.errors import InvalidInputError
 from context.text.cut import one_line
 from context.text.sanitize import MAX_TOOL_NAME_CHARS, clean_text, id_fault
 from context.tool_plans.outcomes import Outcome
-from context.tool_plans.types import ToolStep
+from context.tool_plans.prompt import ToolStep
 from context.types import JsonObject
 
 COLUMNS = ("id", "at", "user_id", "catalog", "intent", "tools", "outcome")

@@ -10,20 +10,21 @@ from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.tokens.budget import require_fit
 from context.tokens.message import count_of
 from context.types import Message
-from context.window.artifacts import ArtifactCandidates, ShownArtifacts, fill_shelf
 from context.window.certify import Contents, Taken, certify
 from context.window.ending import Ending, fit_ending
 from context.window.outgoing import Outgoing, Sender
-from context.window.raw_turns import RawTurns
-from context.window.recall import RecallChooser
+from context.window.raw_turns import RawTurns, RecallChooser
 from context.window.types import (
     ActiveSummary,
+    ArtifactCandidates,
     NotesVersions,
     Recalled,
+    ShownArtifacts,
     Unread,
     Window,
     WindowRequest,
     artifacts_message,
+    fill_shelf,
 )
 from context.wire.formats import format_of
 

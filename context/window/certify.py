@@ -12,10 +12,9 @@ from context.recall.selection import name_messages, name_sessions
 from context.tokens import Count, guarantee
 from context.tokens.message import count_of
 from context.types import Message
-from context.window.artifacts import ShownArtifacts
 from context.window.outgoing import Outgoing
 from context.window.trim import Trim
-from context.window.types import ActiveSummary, Recalled, WindowRequest, notes_message
+from context.window.types import ActiveSummary, Recalled, ShownArtifacts, WindowRequest, notes_message
 from context.wire import Loss
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import ForeignKeyConstraint, Text, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
-from context.summary.versions import KEEP_ALL, versions_to_thin
+from context.summary.trigger import KEEP_ALL, versions_to_thin
 from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
 from models.conversations.session import Session
 from models.conversations.summary import Summary, SummaryState

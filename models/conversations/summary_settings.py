@@ -4,8 +4,7 @@ from functools import lru_cache
 
 from pydantic import Field, model_validator
 
-from context.summary.trigger import Thresholds
-from context.summary.versions import cool_down_s
+from context.summary.trigger import Thresholds, cool_down_s
 from context.window.activation import ActivationMode, ActivationSettings
 from models.settings import Settings
 

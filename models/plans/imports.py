@@ -9,8 +9,8 @@ from uuid import UUID, uuid5
 
 from context.tool_plans.features import intent_sha, read_features
 from context.tool_plans.outcomes import went_well
+from context.tool_plans.prompt import PlanMode
 from context.tool_plans.rows import PlanRow
-from context.tool_plans.types import PlanMode
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 from models.plans.insert import insert_plans

@@ -37,8 +37,7 @@ from models.database import Transaction
 from models.encryption.cipher import TextKey
 from models.encryption.keys import TextCipher
 from models.encryption.settings import has_masters
-from models.recall.settings import recall_settings
-from models.recall.user import UserKey, users_of_turns
+from models.recall.user import UserKey, recall_settings, users_of_turns
 
 
 class RecallPassage(Base):

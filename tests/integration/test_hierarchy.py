@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from context.summary.gate import Fault
 from context.summary.sections import PROTECTED, Section, read_sections, write_sections
-from context.summary.versions import KEEP_ALL
+from context.summary.trigger import KEEP_ALL
 from context.window.types import ActiveSummary, notes_message
 from llm.requests import CompletionRequest
 from models import database as session

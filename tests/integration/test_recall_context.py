@@ -13,7 +13,7 @@ from context.window.emergency import EmergencyCut
 from models import database as session
 from models.conversations.session import cut_session
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
-from models.recall.settings import RecallSettings, recall_settings
+from models.recall.user import RecallSettings, recall_settings
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.summarizing import SESSION, Model, Room

@@ -10,8 +10,14 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from models import database as session
-from models.conversations.served_window import NewWindow, drop_old_windows, keep_window, list_windows
-from models.conversations.served_window_settings import ServedWindowSettings, served_window_settings
+from models.conversations.served_window import (
+    NewWindow,
+    ServedWindowSettings,
+    drop_old_windows,
+    keep_window,
+    list_windows,
+    served_window_settings,
+)
 from models.erasure.kept_receipts import receipt_digest
 from models.tenants.tenant import ensure_tenant
 from tests.integration import recalling_users

@@ -14,7 +14,7 @@ from models.catalogs.settings import catalog_settings
 from models.conversations.summary_settings import compression_settings
 from models.encryption.settings import text_settings
 from models.ledger.caps import Caps, budget_settings
-from models.recall.settings import recall_settings
+from models.recall.user import recall_settings
 from models.shadow.reads import shadow_settings
 from workers.app import app
 from workers.settings import WorkerSettings

@@ -31,8 +31,8 @@ from context.tokens import (
 from context.tokens.budget import Budget, HistoryLimit, LimitSource
 from context.tokens.message import recounted
 from context.types import JsonObject, Message, Wire
-from context.window.artifacts import ArtifactCandidates
 from context.window.assemble import ActiveSummary, Window, WindowRequest
+from context.window.types import ArtifactCandidates
 from context.wire import check_pairs
 from tests.unit.histories import answers, calls, histories, make_message, number, says
 

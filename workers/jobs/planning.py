@@ -15,7 +15,7 @@ from context.ranking.types import Ranking
 from context.text.sanitize import clean_text
 from context.tokens import count_message
 from context.tool_plans.answer import ANSWER_CAUSES, draft_plan, plan_schema, read_answer, response_format
-from context.tool_plans.filter import (
+from context.tool_plans.lexical import (
     FILTER_OUTPUT_TOKENS,
     IDS_SCHEMA,
     count_kept,
@@ -26,13 +26,13 @@ from context.tool_plans.filter import (
 )
 from context.tool_plans.prompt import (
     PLAN_PROMPT_VERSION,
+    PlanDraft,
     Planner,
     PlanQuestion,
     Variant,
     filter_messages,
     plan_messages,
 )
-from context.tool_plans.types import PlanDraft
 from context.types import JsonObject
 from llm.failures import Cause, FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose

@@ -33,7 +33,7 @@ from context.types import Role
 from llm.settings import LlmSettings
 from models.artifacts.artifact import load_passages, save_passages
 from models.artifacts.attachment import load_attachments
-from models.artifacts.origin import ArtifactText, Origin, find_origin, load_text
+from models.artifacts.listing import ArtifactText, Origin, find_origin, load_text
 from models.artifacts.settings import PlanningSettings, planning_settings
 from models.artifacts.summary import SummaryKey, Wish, drop_wish, store_made, take_wanted, want_summary
 from models.artifacts.summary_lookup import is_settled

@@ -22,7 +22,7 @@ from context.tokens import EncodingName, count_message, count_text
 from llm.failures import FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
-from models.artifacts.origin import ArtifactText
+from models.artifacts.listing import ArtifactText
 from models.artifacts.summary import MadeSummary, Wish
 from models.database import transaction
 from models.learning.speculation import Reserved, What, release, reserve_spending

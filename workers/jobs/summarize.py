@@ -43,7 +43,7 @@ from models.learning.speculation import PREPARED, note_made, note_used, spent_si
 from models.ledger.caps import BudgetDeniedError
 from models.providers.circuit_breaker import ProviderParkedError
 from models.recall.index import is_indexed
-from models.recall.settings import recall_settings
+from models.recall.user import recall_settings
 from models.telemetry.counters import Counted, count
 from models.telemetry.tracing import span
 from workers.jobs.lifecycle import LeaseLostError

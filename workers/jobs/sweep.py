@@ -16,8 +16,7 @@ from models.artifacts.artifact import drop_orphans
 from models.artifacts.settings import ArtifactSettings, artifact_settings
 from models.artifacts.summary_cache import evict, expire
 from models.conversations.recount import recount_old_sessions
-from models.conversations.served_window import drop_old_windows
-from models.conversations.served_window_settings import served_window_settings
+from models.conversations.served_window import drop_old_windows, served_window_settings
 from models.database import Transaction, database_now, read_transaction, transaction
 from models.due_work.heartbeat import forget_older_than
 from models.due_work.queue import Claim, finish

@@ -19,8 +19,7 @@ from context.priors.types import NO_PRIORS, CorruptPriorsError
 from context.ranking.index import RankingIndex, build_index
 from context.tool_plans.features import category_of
 from context.tool_plans.lexical import lexical_plan
-from context.tool_plans.prompt import Planner, PlanQuestion
-from context.tool_plans.types import PlanDraft, PlanMode
+from context.tool_plans.prompt import PlanDraft, PlanMode, Planner, PlanQuestion
 from context.types import JsonObject
 from llm.settings import EXTRACTIVE
 from models.catalogs.catalog import load_version

@@ -13,14 +13,12 @@ from context.conversation.transcript import (
     render_transcript,
     transcript_text,
 )
-from context.summary.complaints import complain
-from context.summary.echo import is_loop
 from context.summary.gate import Covered, Draft, Fault, GateSettings, GateVerdict
 from context.summary.injection import is_tainted
-from context.summary.mending import mend_summary
-from context.summary.pasted import users_language
+from context.summary.mending import complain, mend_summary
+from context.summary.others_words import users_language
 from context.summary.prompt import PROMPT_VERSION, SummaryInput, summary_messages
-from context.summary.substance import says_little
+from context.summary.substance import is_loop, says_little
 from context.summary.trigger import SummaryCut
 from context.text.language import UNKNOWN
 from context.tokens import count_message, count_text

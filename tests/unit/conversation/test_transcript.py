@@ -19,9 +19,9 @@ from context.conversation.transcript import (
     render_transcript,
     transcript_text,
 )
+from context.summary.lengths import render_summary
 from context.text.tags import escape_tags
 from context.types import Message, Role, Wire
-from context.window.summary_block import render_summary
 from tests.data import read_jsonl, session_file
 
 TIGHT = RenderLimits(message_chars=400, result_chars=200, arguments_chars=120, argument_chars=60)

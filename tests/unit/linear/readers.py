@@ -29,12 +29,12 @@ from context.providers.profiles import find_override, find_profile
 from context.ranking.index import build_index
 from context.ranking.rank import rank
 from context.recall.passages import make_passages, split_passages
-from context.summary.attribution import credit_speakers
 from context.summary.carry_over import carry_protected
 from context.summary.clean_reply import clean_reply
-from context.summary.evidence import check_claims
-from context.summary.gate import Covered, Draft, judge_summary, protected_identifiers
-from context.summary.voice import plays_conversation
+from context.summary.evidence import check_claims, protected_identifiers
+from context.summary.gate import Covered, Draft, judge_summary
+from context.summary.lengths import render_summary
+from context.summary.voice import credit_speakers, plays_conversation
 from context.text.cut import ceil_border, clip, floor_border, one_line
 from context.text.exact_values import identifier_recall, kept_identifiers, rank_identifiers
 from context.text.language import main_language, spoken_shares
@@ -43,7 +43,6 @@ from context.tokens.message import count_message
 from context.tokens.tools import count_tools, render_tools
 from context.tool_plans.prompt import clip_tokens
 from context.types import Message, Role, Wire
-from context.window.summary_block import render_summary
 from context.window.trim import shorten
 from context.wire.formats import format_of
 from tests.unit.histories import make_message

@@ -9,7 +9,7 @@ from context.catalog.compact import Ladder
 from context.catalog.fit import fit_catalog
 from context.providers.profiles import ModelProfile, Tier
 from context.tool_plans.answer import read_answer
-from context.tool_plans.filter import filter_lines, read_picks
+from context.tool_plans.lexical import filter_lines, read_picks
 from context.tool_plans.prompt import Planner, PlanQuestion, filter_messages, plan_messages
 from llm.scripted import Mode, Step
 from llm.scripted.answers import answer_text, completion

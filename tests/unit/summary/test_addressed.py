@@ -3,8 +3,7 @@
 
 import pytest
 
-from context.summary.addressed import is_addressed_rule
-from context.summary.user_rules import is_rule
+from context.summary.user_rules import is_addressed_rule, is_rule
 
 RULES = (
     "You must never push to main.",

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.attribution import credit_speakers, read_credits
-from context.summary.extractive.scored_points import find_points
+from context.summary.extractive.choosing import find_points
 from context.summary.gate import Covered, Draft, judge_summary
+from context.summary.voice import credit_speakers, read_credits
 from context.types import Role
 
 PEOPLE = ("Ana (user)", "Bo (user)", "Chidi of the depot (user)", "assistant")

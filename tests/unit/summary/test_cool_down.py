@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.summary.versions import cool_down_s
+from context.summary.trigger import cool_down_s
 
 
 def test_each_refusal_doubles_the_rest() -> None:

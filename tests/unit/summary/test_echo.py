@@ -3,8 +3,8 @@
 import pytest
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.echo import drop_echo, is_echo, is_loop
 from context.summary.prompt import SummaryInput, summary_messages
+from context.summary.substance import drop_echo, is_echo, is_loop
 from context.types import Role
 
 LINES = (RenderedLine(1, LineKind.TEXT, Role.USER, "Ana (user)", "Please plan a party for 30 guests.", 1),)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from context.conversation.transcript import LineKind, RenderedLine, participants
 from context.languages import LANGUAGES
 from context.summary.extractive.summarize import summarize
-from context.summary.foreign import split_foreign
-from context.summary.pasted import users_language
+from context.summary.others_words import split_foreign, users_language
 from context.summary.prompt import SummaryInput
 from context.summary.user_rules import find_rules
 from context.text.language import main_language

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.summary.versions import KEEP_ALL, versions_to_thin
+from context.summary.trigger import KEEP_ALL, versions_to_thin
 
 
 def kept_of(versions: list[int]) -> list[int]:

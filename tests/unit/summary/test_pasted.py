@@ -4,7 +4,7 @@
 import pytest
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.pasted import drop_code, users_language
+from context.summary.others_words import drop_code, users_language
 from context.summary.user_rules import find_rules
 from context.types import Role
 

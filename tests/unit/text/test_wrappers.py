@@ -6,8 +6,8 @@ import re
 import pytest
 
 from context.recall.selection import disarm as disarm_recalled
+from context.summary.lengths import render_summary
 from context.text.tags import PROMPT_TAGS, WINDOW_TAGS, disarm, escape_all_tags, escape_tags
-from context.window.summary_block import render_summary
 from tests.unit.sources import parsed, python_files
 
 _HIDDEN = ("", " ", "/", " / ", "\u200b", "\u2060/\u00ad", "\n")

@@ -19,7 +19,7 @@ from context.tool_plans.answer import (
     plan_schema,
     read_answer,
 )
-from context.tool_plans.types import PlanDraft, PlanMode
+from context.tool_plans.prompt import PlanDraft, PlanMode
 from tests.unit.tool_plans.catalogs import large_catalog, small_catalog
 
 PLAN, ROUTE = PlanMode.PLAN, PlanMode.ROUTE

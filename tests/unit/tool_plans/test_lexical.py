@@ -5,7 +5,7 @@ import pytest
 from context.catalog.types import Catalog, Entry, EntryKind
 from context.ranking.index import build_index
 from context.tool_plans.lexical import lexical_plan
-from context.tool_plans.types import PlanMode
+from context.tool_plans.prompt import PlanMode
 
 DEPOT = Catalog(
     tuple(

@@ -9,10 +9,8 @@ from context.catalog.fit import fit_catalog
 from context.catalog.read import read_catalog
 from context.ranking.index import build_index
 from context.ranking.rank import rank
-from context.tool_plans.filter import filter_lines
-from context.tool_plans.lexical import lexical_plan
-from context.tool_plans.prompt import Planner
-from context.tool_plans.types import PlanMode
+from context.tool_plans.lexical import filter_lines, lexical_plan
+from context.tool_plans.prompt import PlanMode, Planner
 from tests.data import data_dir, read_jsonl
 
 WEAK = Planner("openrouter/free")

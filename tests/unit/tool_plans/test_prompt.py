@@ -13,17 +13,18 @@ from context.providers.profiles import FALLBACK, ModelProfile, Tier
 from context.ranking.index import build_index
 from context.ranking.rank import rank
 from context.tokens import count_text, guarantee
-from context.tool_plans.filter import (
+from context.tool_plans.lexical import (
     count_kept,
     filter_lines,
+    lexical_plan,
     order_with_picks,
     read_picks,
     wants_filter,
 )
-from context.tool_plans.lexical import lexical_plan
 from context.tool_plans.prompt import (
     FILTER_INSTRUCTIONS,
     INSTRUCTION_TOKENS,
+    PlanMode,
     Planner,
     PlanQuestion,
     clip_tokens,
@@ -31,7 +32,6 @@ from context.tool_plans.prompt import (
     plan_instructions,
     plan_messages,
 )
-from context.tool_plans.types import PlanMode
 from tests.unit.tool_plans.catalogs import MULTI_INTENT, large_catalog, small_catalog
 
 LADDER = Ladder(large_catalog())

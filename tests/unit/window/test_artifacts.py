@@ -10,8 +10,8 @@ from context.artifact_plans.strategies import Available
 from context.artifacts.types import ArtifactDecision, ArtifactPlan, ProcessingStrategy
 from context.tokens import Count, guarantee
 from context.types import Message
-from context.window.artifacts import ArtifactCandidates, fill_shelf
 from context.window.assemble import build_messages
+from context.window.types import ArtifactCandidates, fill_shelf
 from tests.unit.histories import number, says
 from tests.unit.windows import MODELS, make_artifact, request, shelves
 

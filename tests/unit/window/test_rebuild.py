@@ -15,10 +15,17 @@ from context.recall.offer import RecallLimits, RecallOffer
 from context.tokens import count_message
 from context.tokens.budget import Budget
 from context.types import Message, Wire
-from context.window.artifacts import ArtifactCandidates
 from context.window.assemble import ActiveSummary, Window, WindowRequest, build_messages
-from context.window.emergency import EmergencyCut, LeftOut, with_note
-from context.window.rebuild import NothingToCompressError, Rebuilt, Refused, rebuild_smaller
+from context.window.emergency import (
+    EmergencyCut,
+    LeftOut,
+    NothingToCompressError,
+    Rebuilt,
+    Refused,
+    rebuild_smaller,
+    with_note,
+)
+from context.window.types import ArtifactCandidates
 from tests.unit.histories import answers, calls, number, real_conversations, says, whole_histories
 from tests.unit.recall.talk import passages_of
 from tests.unit.windows import make_artifact

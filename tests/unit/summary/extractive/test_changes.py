@@ -3,8 +3,7 @@
 import pytest
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.extractive.changes import with_changes
-from context.summary.extractive.point import Point
+from context.summary.extractive.turn_points import Point, with_changes
 from context.summary.sections import Section
 from context.types import Role
 

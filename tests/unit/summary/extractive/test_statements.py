@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.extractive.facts import read_facts
+from context.summary.extractive.call_points import read_facts
 from context.summary.extractive.statements import MOST_CHARS, read_statements, shorten
 from context.summary.extractive.summarize import summarize
 from context.summary.prompt import SummaryInput
