@@ -71,3 +71,9 @@ class Message:
     def starts_turn(self) -> bool:
         """True if a turn begins here: words of a user, not the answer to a tool call."""
         return self.role is Role.USER and not self.answer_ids
+
+    def with_counts(self, tokens: int, tokens_wide: int | None) -> "Message":
+        """Return the same message with its costs; a decoded body stays decoded."""
+        counted = object.__new__(Message)
+        vars(counted).update(vars(self), tokens=tokens, tokens_wide=tokens_wide)
+        return counted

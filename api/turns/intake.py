@@ -24,7 +24,7 @@ from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session_state import SessionState, is_due
 from models.conversations.summary_settings import compression_settings
 from models.database import Transaction
-from models.due_work.queue import WorkKind, enqueue_many
+from models.due_work.queue import WorkKind, enqueue_each
 from models.learning.served_set import name_prior_sets
 from models.plans.from_turns import plans_of_turns, store_turn_plans
 from models.recall.user import recall_settings, recalls_users
@@ -38,6 +38,9 @@ INDEX_FROM_TOKENS = 600
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """Earliest accepted time; an earlier time comes from an unset clock, and the first hours are unreadable."""
+
+Wish = tuple[WorkKind, str, float]
+"""Kind and key of due work, and the seconds until the work is due."""
 
 CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
 
@@ -243,26 +246,21 @@ def enqueue_following(
         sessions: The states of the sessions afterwards.
     """
     changed = {answer.session_id for answer in answers if not answer.duplicate}
-    _want_readings(db, tenant_id, turns, answers)
     named = {turn.session_id for turn in turns if turn.user_id}
-    enqueue_of_sessions(db, tenant_id, [sessions[session_id] for session_id in changed], named=named)
+    wishes = _wish_readings(turns, answers)
+    wishes += _wish_of_sessions(db, tenant_id, [sessions[session_id] for session_id in changed], named=named)
+    enqueue_each(db, tenant_id, wishes)
 
 
 def enqueue_of_sessions(
     db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
 ) -> None:
     """Queue index and summary of changed sessions; `named` are the sessions with turns that name a user."""
-    _want_index(db, tenant_id, sessions, named=named)
-    due = [session.session_id for session in sessions if is_due(session)]
-    if due:
-        delay_s = compression_settings().summarize_debounce_s
-        enqueue_many(db, tenant_id, WorkKind.SUMMARIZE, due, delay_s=delay_s)
+    enqueue_each(db, tenant_id, _wish_of_sessions(db, tenant_id, sessions, named=named))
 
 
-def _want_readings(
-    db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn], answers: Sequence[AcceptedTurn]
-) -> None:
-    """Queue the reading of new turns' large results for likely questions."""
+def _wish_readings(turns: Sequence[NewTurn], answers: Sequence[AcceptedTurn]) -> list[Wish]:
+    """List the readings of new turns' large results for likely questions."""
     settings = artifact_settings()
     large = {
         new.artifact.artifact_id
@@ -271,24 +269,31 @@ def _want_readings(
         for new in turn.artifacts
         if new.artifact.size_chars >= settings.artifact_split_chars
     }
-    if large:
-        delay_s = settings.artifact_debounce_s
-        enqueue_many(db, tenant_id, WorkKind.ARTIFACT, sorted(large), delay_s=delay_s)
+    return [(WorkKind.ARTIFACT, artifact_id, settings.artifact_debounce_s) for artifact_id in large]
 
 
-def _want_index(
+def _wish_of_sessions(
     db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
-) -> None:
-    """Queue indexing of turns, before a summary or small budget hides them, or another session needs them."""
+) -> list[Wish]:
+    """List index and summary of changed sessions."""
+    delay_s = compression_settings().summarize_debounce_s
+    indexed = _sessions_to_index(db, tenant_id, sessions, named=named)
+    due = [session.session_id for session in sessions if is_due(session)]
+    return [
+        *((WorkKind.RECALL, session_id, delay_s) for session_id in indexed),
+        *((WorkKind.SUMMARIZE, session_id, delay_s) for session_id in due),
+    ]
+
+
+def _sessions_to_index(
+    db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
+) -> set[str]:
+    """Choose sessions to index, before a summary or small budget hides turns, or others need them."""
     if not recall_settings().recall_is_on:
-        return
+        return set()
     due = {session.session_id for session in sessions if session.history_tokens > INDEX_FROM_TOKENS}
     short = {session.session_id for session in sessions if session.session_id in named} - due
-    if short and recalls_users(db, tenant_id):
-        due |= short
-    if due:
-        delay_s = compression_settings().summarize_debounce_s
-        enqueue_many(db, tenant_id, WorkKind.RECALL, sorted(due), delay_s=delay_s)
+    return due | short if short and recalls_users(db, tenant_id) else due
 
 
 def receipt(accepted: AcceptedTurn, notes: Sequence[str] = ()) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Take large results out of messages, and put results back."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -121,7 +121,7 @@ def take_out_in(messages: Sequence[Message], places: range) -> SplitTurn:
 def measured(message: Message) -> Message:
     """Return the message with its counts."""
     count = measure_message(message.body, message.wire)
-    return replace(message, tokens=count.tokens, tokens_wide=count.wide)
+    return message.with_counts(count.tokens, count.wide)
 
 
 def _split(message: Message, calls: Mapping[str, ToolCall]) -> Split:

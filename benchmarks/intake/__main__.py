@@ -8,9 +8,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import httpx
@@ -26,6 +26,7 @@ from benchmarks.report import save
 
 ROOT = Path(__file__).parents[2]
 SERVER = Path(__file__).with_name("server.py")
+WARM_S = 1.0
 COUNTED = 20
 """Requests whose statements are counted, once the sessions and the connections are warm."""
 
@@ -70,9 +71,8 @@ def clients_of(stack: Stack, base_url: str, clients: int, label: str) -> dict[st
     with psycopg.connect(at.database_url) as database:
         row = database.execute("select tenant_id from api_key limit 1").fetchone()
     tenant_id: UUID = row[0] if row else UUID(int=0)
-    names = {
-        name: f"{name}-{label}" for name in ("one", "many", "floor-one", "floor-many", "raw-one", "raw-many")
-    }
+    kinds = ("one", "many", "floor-one", "floor-many", "raw-one", "raw-many")
+    names = {name: f"{name}-{label}" for name in kinds}
     open_sessions(at.database_url, tenant_id, [name for key, name in names.items() if "-" in key], clients)
     to = (base_url, at.api_key)
     makes = {
@@ -93,20 +93,32 @@ def clients_of(stack: Stack, base_url: str, clients: int, label: str) -> dict[st
     }
 
 
-def measure(stack: Stack, root: Path, label: str, options: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """Send in turns to ours, the floor and the database: whatever else the machine does meets all alike."""
+def measure(
+    stack: Stack, roots: Mapping[str, Path], options: argparse.Namespace
+) -> dict[str, dict[str, float]]:
+    """Send in turns to ours, the floor and the database: whatever else the machine does meets all alike.
+
+    Returns:
+        The figures by shape and checkout.
+    """
     found = {}
-    with serving(stack, root) as (base_url, pid), httpx.Client(base_url=base_url) as control:
-        for shape, sides in clients_of(stack, base_url, options.clients, label).items():
-            sums = {side: [0.0, 0.0, 0.0] for side in sides}
-            for number in range(options.rounds + 1):
-                for side, clients in sides.items():
-                    used = cpu_s(pid)
-                    done, spent = clients.send(options.seconds if number else 1)
+    with ExitStack() as servers:
+        at = {label: servers.enter_context(serving(stack, root)) for label, root in roots.items()}
+        clients = {
+            label: clients_of(stack, base_url, options.clients, label) for label, (base_url, _) in at.items()
+        }
+        for shape in next(iter(clients.values())):
+            sums = {label: {side: [0.0] * 3 for side in clients[label][shape]} for label in roots}
+            for number, label in product(range(options.rounds + 1), roots):
+                for side, senders in clients[label][shape].items():
+                    used = cpu_s(at[label][1])
+                    done, spent = senders.send(options.seconds if number else WARM_S)
+                    more = (done, spent, cpu_s(at[label][1]) - used)
                     if number:
-                        for place, more in enumerate((done, spent, cpu_s(pid) - used)):
-                            sums[side][place] += more
-            found[shape] = {**_figures(sums), **_count(control, sides["ours"])}
+                        sums[label][side] = list(map(sum, zip(sums[label][side], more, strict=True)))
+            for label in roots:
+                counted = _count(at[label][0], clients[label][shape]["ours"])
+                found[f"{shape}, {label}"] = {**_figures(sums[label]), **counted}
     return found
 
 
@@ -123,11 +135,11 @@ def _figures(sums: Mapping[str, list[float]]) -> dict[str, float]:
     }
 
 
-def _count(control: httpx.Client, clients: Clients) -> dict[str, float]:
+def _count(base_url: str, clients: Clients) -> dict[str, float]:
     """Count the statements and round trips of a request: those of BEGIN and COMMIT included."""
-    control.put("/counting/true").raise_for_status()
+    httpx.put(f"{base_url}/counting/true").raise_for_status()
     clients.send_once(COUNTED)
-    answer = control.put("/counting/false")
+    answer = httpx.put(f"{base_url}/counting/false")
     answer.raise_for_status()
     return {name: count / COUNTED for name, count in answer.json().items()}
 
@@ -138,20 +150,17 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--before", type=Path, help="another checkout, measured first")
+    parser.add_argument("--before", type=Path, help="another checkout, measured beside this one")
     options = parser.parse_args()
     roots = {"before": options.before, "now": ROOT} if options.before else {"now": ROOT}
-    results: dict[str, Any] = {}
     with Stack(roles=(*SERVERS, StackRole.API)) as stack:
-        for label, root in roots.items():
-            results[label] = measure(stack, root, label, options)
+        results = measure(stack, roots, options)
     table = Table(title=f"Turns of two messages, {options.clients} clients; CPU of the API, an event")
     table.add_column("figure")
-    shown = {f"{shape}, {label}": one for label, shapes in results.items() for shape, one in shapes.items()}
-    for name in shown:
+    for name in results:
         table.add_column(name, justify="right")
     for name, title in FIGURES.items():
-        table.add_row(title, *(f"{figures[name]:,.2f}" for figures in shown.values()))
+        table.add_row(title, *(f"{figures[name]:,.2f}" for figures in results.values()))
     Console().print(table)
     save("intake", results)
 

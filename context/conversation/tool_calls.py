@@ -202,6 +202,8 @@ def find_pair_faults(messages: Sequence[Message]) -> list[PairFault]:
     Returns:
         The faults in the order of the messages; empty when all pairs are whole.
     """
+    if not any(message.call_ids or message.answer_ids for message in messages):
+        return []
     owners = match_answers(messages)
     answered = answered_calls(messages, owners)
     faults = _result_faults(messages, owners) + _call_faults(messages, answered)

@@ -181,16 +181,21 @@ def pieces_of(body: JsonObject) -> Pieces:
         _add_part(pieces, body, 0)
         return pieces
     for key in _MESSAGE_PARTS:
-        pieces.widened |= key != "content" and isinstance(body.get(key), list | dict)
-        _add_content(pieces, body.get(key), 0)
-    pieces.add_json(body.get("name"))
-    pieces.named = bool(body.get("name"))
-    calls = body.get("tool_calls")
-    for call in calls if isinstance(calls, list) else [calls]:
-        _add_call(pieces, call)
+        content = body.get(key)
+        if content is None:  # as most are: texts of plain messages are counted at every intake
+            continue
+        pieces.widened |= key != "content" and isinstance(content, list | dict)
+        _add_content(pieces, content, 0)
+    if (name := body.get("name")) is not None:
+        pieces.add_json(name)
+        pieces.named = bool(name)
+    if (calls := body.get("tool_calls")) is not None:
+        for call in calls if isinstance(calls, list) else [calls]:
+            _add_call(pieces, call)
     if body.get("function_call"):
         _add_call(pieces, {"function": body["function_call"]})
-    _add_spoken(pieces, body.get("audio"))
+    if body.get("audio"):
+        _add_spoken(pieces, body["audio"])
     pieces.results += "tool_call_id" in body
     pieces.add_rest(body, _MESSAGE_FIELDS)
     return pieces
@@ -201,12 +206,12 @@ _MESSAGE_FIELDS = frozenset({*_MESSAGE_PARTS, "name", "tool_calls", "function_ca
 
 def _add_spoken(pieces: Pieces, audio: object) -> None:
     """Add an assistant's spoken answer: the recording by size, the transcript as text."""
-    pieces.widened |= bool(audio)
-    if isinstance(audio, dict) and audio:
+    pieces.widened = True
+    if isinstance(audio, dict):
         pieces.media.append(media_from_reference(audio.get("data"), MediaKind.AUDIO))
         pieces.add_rest(audio, {"data", "expires_at"})
     else:
-        pieces.add_json(audio or "")
+        pieces.add_json(audio)
 
 
 def _add_content(pieces: Pieces, content: object, depth: int) -> None:

@@ -141,7 +141,8 @@ def count_text(text: str, encoding: EncodingName = EncodingName.O200K) -> int:
     encoder = load_encoding(encoding)
     if encoder is None:
         return estimate_tokens_by_length(text)
-    tokens = sum(len(encoder.encode_ordinary(chunk)) for chunk in split_for_encoding(text))
+    chunks = [text] if len(text) <= CHUNK_CHARS else split_for_encoding(text)
+    tokens = sum([len(encoder.encode_ordinary(chunk)) for chunk in chunks])
     return tokens + (_dense_tokens(text) if encoding is EncodingName.WIDE else 0)
 
 

@@ -5,14 +5,16 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import ARRAY, Text, Uuid, bindparam, func, literal_column, outerjoin, select, true
+from sqlalchemy.orm import aliased
 
 from context.providers.model_windows import known_window
-from models.conversations.log import CHANGED, AcceptedTurn, NewTurn, append_turns
-from models.conversations.session import lock_sessions
+from models.conversations.log import CHANGED, AcceptedTurn, NewTurn, TurnRow, append_turns
+from models.conversations.session import STATE_COLUMNS, Session, create_missing
 from models.conversations.session_state import SessionState
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.json_rows import json_of, json_rows
 
 
 def accept_turns(
@@ -23,8 +25,8 @@ def accept_turns(
     Returns:
         An answer for each turn, in the same order, and the state of each session afterwards.
     """
-    sessions = lock_sessions(db, tenant_id, (turn.session_id for turn in turns))
-    known = _find_turns(db, tenant_id, [(turn.session_id, turn.turn_id) for turn in turns])
+    sessions, known = _lock_with_turns(db, tenant_id, turns)
+    ends = {session_id: _LogEnd(session) for session_id, session in sessions.items()}
     answers, fresh, cells = [], [], TextCipher(db, tenant_id)
     for turn in turns:
         place = (turn.session_id, turn.turn_id)
@@ -32,22 +34,46 @@ def accept_turns(
             sha, accepted = known[place]
             answers.append(replace(accepted, duplicate=True, conflict=not _is_same(cells, sha, turn)))
             continue
-        session = sessions[turn.session_id]
-        accepted = AcceptedTurn(
-            turn.session_id,
-            turn.turn_id,
-            session.last_turn_index + 1,
-            session.last_seq + 1,
-            session.last_seq + len(turn.messages),
-        )
-        sessions[turn.session_id] = _after(session, turn, accepted)
+        accepted = ends[turn.session_id].append(turn)
         known[place] = (cells.digest(turn.body_sha256), accepted)
         answers.append(accepted)
-        fresh.append((turn, accepted, session.generation))
+        fresh.append((turn, accepted, sessions[turn.session_id].generation))
     if fresh:
-        changed = {turn.session_id for turn, _, _ in fresh}
-        append_turns(db, tenant_id, fresh, [sessions[session_id] for session_id in sorted(changed)])
+        changed = sorted({turn.session_id for turn, _, _ in fresh})
+        sessions |= {session_id: ends[session_id].after(sessions[session_id]) for session_id in changed}
+        append_turns(db, tenant_id, fresh, [sessions[session_id] for session_id in changed])
     return answers, sessions
+
+
+class _LogEnd:
+    """The end of a session's log while turns are appended."""
+
+    def __init__(self, session: SessionState) -> None:
+        """Begin at the end of a locked session's log."""
+        self.last_seq = session.last_seq
+        self.last_turn_index = session.last_turn_index
+        self.history_tokens = session.history_tokens
+        self.model = session.model
+        self.context_window = session.context_window
+
+    def append(self, turn: NewTurn) -> AcceptedTurn:
+        """Give the next place to a turn."""
+        first_seq = self.last_seq + 1
+        self.last_seq += len(turn.messages)
+        self.last_turn_index += 1
+        self.history_tokens += turn.tokens
+        self.context_window = turn.context_window or self._window_with(turn.model)
+        self.model = turn.model or self.model
+        return AcceptedTurn(turn.session_id, turn.turn_id, self.last_turn_index, first_seq, self.last_seq)
+
+    def _window_with(self, model: str | None) -> int | None:
+        """Choose the window of a turn without one: another model brings its own window, if known."""
+        changes = model is not None and self.model is not None and model != self.model
+        return (known_window(model) if changes and model else None) or self.context_window
+
+    def after(self, session: SessionState) -> SessionState:
+        """Return the session's state with this end."""
+        return replace(session, **vars(self))
 
 
 def _is_same(cells: TextCipher, stored: bytes, turn: NewTurn) -> bool:
@@ -56,47 +82,80 @@ def _is_same(cells: TextCipher, stored: bytes, turn: NewTurn) -> bool:
     return stored in cells.anew().digests(turn.body_sha256)
 
 
-def _after(session: SessionState, turn: NewTurn, accepted: AcceptedTurn) -> SessionState:
-    return replace(
-        session,
-        last_seq=accepted.last_seq,
-        last_turn_index=accepted.turn_index,
-        history_tokens=session.history_tokens + turn.tokens,
-        model=turn.model or session.model,
-        context_window=turn.context_window or _window_after(session, turn.model),
+_Known = dict[tuple[str, str], tuple[bytes, AcceptedTurn]]
+
+
+def _lock_with_turns(
+    db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]
+) -> tuple[dict[str, SessionState], _Known]:
+    """Lock the sessions of turns, and find the turns that are stored already, by one statement.
+
+    A statement that waits for a lock goes on with the turns from before the wait. If a session has got more
+    turns meanwhile, the turns are looked for again.
+    """
+    wanted = sorted({turn.session_id for turn in turns})
+    places = json_of([{"session_id": turn.session_id, "turn_id": turn.turn_id} for turn in turns])
+    given = {"tenant_id": tenant_id, "places": places}
+    sessions, known, is_late = dict[str, SessionState](), _Known(), False
+    for row in db.execute(_LOCK_WITH_TURNS, {**given, "session_ids": wanted}):
+        session = sessions[row[0]] = SessionState(*row[:_STATE])
+        is_late |= session.last_turn_index > (row.seen_turn_index or 0)
+        if row.turn_id is not None:
+            known[row[0], row.turn_id] = _found(row[0], row[_STATE:-1])
+    if len(sessions) < len(wanted):
+        sessions, is_late = create_missing(db, tenant_id, wanted, sessions), True
+    if is_late:
+        for row in db.execute(_FIND_TURNS, given):
+            known[row[0], row.turn_id] = _found(row[0], row[1:])
+    return sessions, known
+
+
+_TENANT = bindparam("tenant_id", type_=Uuid)
+_PLACES = json_rows("places", session_id=Text, turn_id=Text)
+_TURN = (
+    select(
+        TurnRow.turn_id,
+        TurnRow.turn_index,
+        TurnRow.first_seq,
+        TurnRow.last_seq,
+        TurnRow.body_sha256,
+        TurnRow.tokens,
     )
+    .where(
+        TurnRow.tenant_id == _TENANT,
+        TurnRow.session_id == _PLACES.c.session_id,
+        TurnRow.turn_id == _PLACES.c.turn_id,
+    )
+    .limit(literal_column("1"))
+    .lateral("stored")
+)
+"""The limit keeps the planner from reading all turns of a tenant or a session for a few."""
 
+_FIND_TURNS = select(_PLACES.c.session_id, *_TURN.c).select_from(_PLACES.join(_TURN, true()))
+_STORED = _FIND_TURNS.cte("known").prefix_with("materialized")
 
-def _window_after(session: SessionState, model: str | None) -> int | None:
-    """Choose the window after a turn without a window: another model brings its own window, if known."""
-    changes = model is not None and session.model is not None and model != session.model
-    return (known_window(model) if changes and model else None) or session.context_window
-
-
-_FIND_TURNS = text(
-    """
-    select session_id, turn_id, turn_index, first_seq, last_seq, body_sha256, tokens from turn
-    join unnest(cast(:session_ids as text[]), cast(:turn_ids as text[])) as place (session_id, turn_id)
-        using (session_id, turn_id)
-    where tenant_id = :tenant_id
-    """
+_newest = aliased(TurnRow)
+_SEEN = (
+    select(func.max(_newest.turn_index))
+    .where(_newest.tenant_id == Session.tenant_id, _newest.session_id == Session.session_id)
+    .scalar_subquery()
+    .label("seen_turn_index")
+)
+_STATE = len(STATE_COLUMNS)
+_LOCK_WITH_TURNS = (
+    select(*STATE_COLUMNS, *list(_STORED.c)[1:], _SEEN)
+    .select_from(outerjoin(Session, _STORED, _STORED.c.session_id == Session.session_id))
+    .where(
+        Session.tenant_id == _TENANT,
+        Session.session_id == func.any(bindparam("session_ids", type_=ARRAY(Text))),
+    )
+    .order_by(Session.session_id)
+    .with_for_update(key_share=True, of=Session)
 )
 
 
-def _find_turns(
-    db: Transaction, tenant_id: UUID, places: list[tuple[str, str]]
-) -> dict[tuple[str, str], tuple[bytes, AcceptedTurn]]:
-    rows = db.execute(
-        _FIND_TURNS,
-        {
-            "tenant_id": tenant_id,
-            "session_ids": [session_id for session_id, _ in places],
-            "turn_ids": [turn_id for _, turn_id in places],
-        },
-    )
-    return {(row[0], row[1]): (row.body_sha256, _place(row)) for row in rows}
-
-
-def _place(row: Any) -> AcceptedTurn:
-    is_erased = row.body_sha256 == CHANGED and row.tokens == 0
-    return replace(AcceptedTurn(*row[:5]), erased=is_erased)
+def _found(session_id: str, turn: Sequence[Any]) -> tuple[bytes, AcceptedTurn]:
+    turn_id, turn_index, first_seq, last_seq, body_sha256, tokens = turn
+    is_erased = body_sha256 == CHANGED and tokens == 0
+    accepted = AcceptedTurn(session_id, turn_id, turn_index, first_seq, last_seq, erased=is_erased)
+    return body_sha256, accepted

@@ -8,11 +8,12 @@ from sqlalchemy import text
 
 from models.artifacts.artifact import store_artifacts
 from models.artifacts.use import PlacedUse, add_uses
-from models.conversations.log import INSERT_MESSAGES, NewTurn, columns_of, message_rows
+from models.conversations.log import INSERT_MESSAGES, NewTurn, message_rows
 from models.conversations.session_state import SessionState
 from models.conversations.turn_places import StoredTurn
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.json_rows import json_of
 
 _EXTEND = text(
     f"""
@@ -62,7 +63,7 @@ def extend_turn(
         "model": more.model,
         "context_window": more.context_window,
     }
-    db.execute(_EXTEND, {**asked, **columns_of("m", list(message_rows(cells, more, place)))})
+    db.execute(_EXTEND, {**asked, "messages": json_of(list(message_rows(cells, more, place)))})
     store_artifacts(db, tenant_id, more.artifacts)
     _add_uses(db, tenant_id, place.first_seq, turn, more)
     return replace(

@@ -27,6 +27,7 @@ from models.conversations.session_state import SessionState
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 from models.encryption.settings import seals
+from models.json_rows import json_of
 
 CHANGED = b""
 """Digest of a turn after an edit or erasure: no fingerprint of erased data stays.
@@ -145,40 +146,36 @@ class AcceptedTurn:
 INSERT_MESSAGES = """
         insert into message (tenant_id, session_id, seq, turn_index, role, wire, speaker, tokens,
             tokens_wide, body, call_ids, answer_ids, compaction)
-        select :tenant_id, m.session_id, m.seq, m.turn_index, m.role, m.wire, m.speaker, m.tokens,
-            m.tokens_wide, m.body,
-            cast(m.call_ids as text[]), cast(m.answer_ids as text[]), cast(m.compaction as bigint[])
-        from unnest(
-            cast(:m_session_id as text[]), cast(:m_seq as bigint[]), cast(:m_turn_index as int[]),
-            cast(:m_role as text[]), cast(:m_wire as text[]), cast(:m_speaker as text[]),
-            cast(:m_tokens as int[]), cast(:m_tokens_wide as int[]), cast(:m_body as text[]),
-            cast(:m_call_ids as text[]), cast(:m_answer_ids as text[]), cast(:m_compaction as text[])
-        ) as m (session_id, seq, turn_index, role, wire, speaker, tokens, tokens_wide, body, call_ids,
-            answer_ids, compaction)
+        select :tenant_id, m.* from json_to_recordset(cast(:messages as json)) as m (
+            session_id text, seq bigint, turn_index int, role text, wire text, speaker text, tokens int,
+            tokens_wide int, body text, call_ids text[], answer_ids text[], compaction bigint[])
         """
-"""Insertion of messages, given as arrays of columns; a part of a statement."""
+"""Insertion of messages, given as JSON; a part of a statement.
+
+A driver writes an array for PostgreSQL value by value; JSON is written at once.
+"""
 
 _APPEND = text(
     f"""
     with new_turns as (
         insert into turn (tenant_id, session_id, turn_index, turn_id, body_sha256, generation, first_seq,
             last_seq, tokens, model, context_window, usage, plan, user_id, completed_at)
-        select :tenant_id, t.* from unnest(
-            cast(:t_session_id as text[]), cast(:t_turn_index as int[]), cast(:t_turn_id as text[]),
-            cast(:t_body_sha256 as bytea[]), cast(:t_generation as int[]), cast(:t_first_seq as bigint[]),
-            cast(:t_last_seq as bigint[]), cast(:t_tokens as bigint[]), cast(:t_model as text[]),
-            cast(:t_context_window as int[]), cast(:t_usage as jsonb[]), cast(:t_plan as jsonb[]),
-            cast(:t_user_id as text[]), cast(:t_completed_at as timestamptz[])) as t
+        select :tenant_id, t.session_id, t.turn_index, t.turn_id, t.body_sha256, t.generation, t.first_seq,
+            t.last_seq, t.tokens, t.model, t.context_window, cast(t.usage as jsonb), cast(t.plan as jsonb),
+            t.user_id, t.completed_at
+        from json_to_recordset(cast(:turns as json)) as t (
+            session_id text, turn_index int, turn_id text, body_sha256 bytea, generation int,
+            first_seq bigint, last_seq bigint, tokens bigint, model text, context_window int, usage text,
+            plan text, user_id text, completed_at timestamptz)
     ), new_messages as (
         {INSERT_MESSAGES}
     )
     update session set last_seq = s.last_seq, last_turn_index = s.last_turn_index,
         history_tokens = s.history_tokens, model = s.model, context_window = s.context_window,
         last_turn_at = now()
-    from unnest(
-        cast(:s_session_id as text[]), cast(:s_last_seq as bigint[]), cast(:s_last_turn_index as int[]),
-        cast(:s_history_tokens as bigint[]), cast(:s_model as text[]), cast(:s_context_window as int[])
-    ) as s (session_id, last_seq, last_turn_index, history_tokens, model, context_window)
+    from json_to_recordset(cast(:sessions as json)) as s (
+        session_id text, last_seq bigint, last_turn_index int, history_tokens bigint, model text,
+        context_window int)
     where session.tenant_id = :tenant_id and session.session_id = s.session_id
     """  # noqa: S608 (a part of ours)
 )
@@ -201,12 +198,12 @@ def append_turns(
     """
     cells = TextCipher(db, tenant_id)
     messages = [row for turn, accepted, _ in fresh for row in message_rows(cells, turn, accepted)]
-    columns = {
-        **columns_of("t", [_turn_row(cells, *entry) for entry in fresh]),
-        **columns_of("m", messages),
-        **columns_of("s", [_session_row(session) for session in sessions]),
+    given = {
+        "turns": json_of([_turn_row(cells, *entry) for entry in fresh]),
+        "messages": json_of(messages),
+        "sessions": json_of([_session_row(session) for session in sessions]),
     }
-    db.execute(_APPEND, {"tenant_id": tenant_id, **columns})
+    db.execute(_APPEND, {"tenant_id": tenant_id, **given})
     _keep_results(db, tenant_id, fresh)
 
 
@@ -223,17 +220,12 @@ def _keep_results(
     add_uses(db, tenant_id, placed)
 
 
-def columns_of(prefix: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Transpose rows: one array a column."""
-    return {f"{prefix}_{name}": [row[name] for row in rows] for name in rows[0]}
-
-
 def _turn_row(cells: TextCipher, turn: NewTurn, accepted: AcceptedTurn, generation: int) -> dict[str, Any]:
     return {
         "session_id": turn.session_id,
         "turn_index": accepted.turn_index,
         "turn_id": turn.turn_id,
-        "body_sha256": OPEN if turn.body_sha256 == OPEN else cells.digest(turn.body_sha256),
+        "body_sha256": r"\x" + (OPEN if turn.body_sha256 == OPEN else cells.digest(turn.body_sha256)).hex(),
         "generation": generation,
         "first_seq": accepted.first_seq,
         "last_seq": accepted.last_seq,
@@ -269,9 +261,9 @@ def message_rows(cells: TextCipher, turn: NewTurn, accepted: AcceptedTurn) -> It
             "tokens": message.tokens,
             "tokens_wide": message.tokens if message.tokens_wide is None else message.tokens_wide,
             "body": cells.seal("message.body", message.raw, turn.session_id, seq),
-            "call_ids": _array_text(message.call_ids),
-            "answer_ids": _array_text(message.answer_ids),
-            "compaction": _array_text([str(place) for place in window_places(message, seq)]),
+            "call_ids": message.call_ids or None,
+            "answer_ids": message.answer_ids or None,
+            "compaction": window_places(message, seq) or None,
         }
 
 
@@ -289,11 +281,3 @@ def _session_row(session: SessionState) -> dict[str, Any]:
         "model": session.model,
         "context_window": session.context_window,
     }
-
-
-def _array_text(values: Sequence[str]) -> str | None:
-    """Write an array in Postgres' text form: arrays of different lengths cannot stand in one array."""
-    if not values:
-        return None
-    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
-    return "{" + ",".join(f'"{value}"' for value in quoted) + "}"

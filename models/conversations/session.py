@@ -1,6 +1,6 @@
 """Sessions: the end of each conversation's log, and the shape of the last request."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -122,14 +122,31 @@ def lock_sessions(db: Transaction, tenant_id: UUID, session_ids: Iterable[str]) 
     for the work.
     """
     wanted = sorted(set(session_ids))
-    found = lock_existing(db, tenant_id, wanted)
+    return create_missing(db, tenant_id, wanted, lock_existing(db, tenant_id, wanted))
+
+
+def create_missing(
+    db: Transaction, tenant_id: UUID, wanted: Sequence[str], found: Mapping[str, SessionState]
+) -> dict[str, SessionState]:
+    """Create and lock the sessions that were not found.
+
+    Args:
+        db: The transaction.
+        tenant_id: The tenant.
+        wanted: The ids of all sessions, in order.
+        found: The locked sessions.
+
+    Returns:
+        All sessions, locked until the transaction ends.
+    """
+    locked = dict(found)
     for _ in range(_MOST_TRIES):
-        missing = [session_id for session_id in wanted if session_id not in found]
+        missing = [session_id for session_id in wanted if session_id not in locked]
         if not missing:
             break
         db.execute(_CREATE, {"tenant_id": tenant_id, "session_ids": missing})
-        found |= lock_existing(db, tenant_id, missing)
-    return found
+        locked |= lock_existing(db, tenant_id, missing)
+    return locked
 
 
 _MOST_TRIES = 5

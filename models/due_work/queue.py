@@ -1,6 +1,6 @@
 """Due work: tasks, leases and results. This table is the queue."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -13,9 +13,9 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     ColumnElement,
+    Double,
     Identity,
     Index,
-    Interval,
     Row,
     Text,
     Uuid,
@@ -39,6 +39,7 @@ from models.database import Transaction
 from models.due_work.errors import MOST_CHARS, readable, seal_error
 from models.due_work.heartbeat import LossRules, count_end
 from models.due_work.kinds import WorkKind, WorkState
+from models.json_rows import json_of, json_rows
 from models.telemetry.tracing import present_trace
 
 __all__ = ["WorkKind", "WorkState"]
@@ -164,8 +165,7 @@ def enqueue(
 
     Ten events in a row make one piece of work: an earlier due time stays. Running work notices a repeated
     request at its end. Dead work gets a single further try, not all tries again. Resting work is not due
-    before the end
-    of the rest, for any waiting caller.
+    before the end of the rest, for any waiting caller.
     """
     enqueue_many(db, tenant_id, kind, [key], delay_s=delay_s, awaited=awaited)
 
@@ -180,15 +180,27 @@ def enqueue_many(
     awaited: bool = False,
 ) -> None:
     """Request work on several keys at once; see `enqueue`."""
-    values = {
-        "tenant_id": tenant_id,
-        "kind": kind.value,
-        "delay": timedelta(seconds=delay_s),
-        "trace": present_trace(),
-    }
-    db.execute(_wish(awaited), {**values, "keys": sorted(set(keys))})
-    if awaited:
-        db.execute(_WAKE, {"kind": kind.value})
+    enqueue_each(db, tenant_id, [(kind, key, delay_s) for key in keys], awaited=awaited)
+
+
+def enqueue_each(
+    db: Transaction, tenant_id: UUID, wishes: Iterable[tuple[WorkKind, str, float]], *, awaited: bool = False
+) -> None:
+    """Request work of several kinds by one statement; see `enqueue`.
+
+    Args:
+        db: The transaction of the event.
+        tenant_id: The tenant.
+        wishes: Kind and key of each piece of work, and the seconds until the work is due.
+        awaited: True if somebody waits for the work.
+    """
+    delays = {(kind.value, key): delay_s for kind, key, delay_s in wishes}
+    if not delays:
+        return
+    asked = [{"kind": kind, "key": key, "delay_s": delays[kind, key]} for kind, key in sorted(delays)]
+    db.execute(_wish(awaited), {"tenant_id": tenant_id, "asked": json_of(asked), "trace": present_trace()})
+    for kind in sorted({kind for kind, _ in delays} if awaited else ()):
+        db.execute(_WAKE, {"kind": kind})
 
 
 _WAKE = select(func.pg_notify(WAKE_CHANNEL, bindparam("kind", type_=Text)))
@@ -197,12 +209,13 @@ _WAKE = select(func.pg_notify(WAKE_CHANNEL, bindparam("kind", type_=Text)))
 @lru_cache
 def _wish(awaited: bool) -> Insert:
     """Build the statement of `enqueue` once: building costs more than running."""
+    each = json_rows("asked", kind=Text, key=Text, delay_s=Double)
     asked = select(
         bindparam("tenant_id", type_=Uuid),
-        bindparam("kind", type_=Text),
-        func.unnest(bindparam("keys", type_=ARRAY(Text))),
+        each.c.kind,
+        each.c.key,
         literal(WorkState.READY.value),
-        func.now() + bindparam("delay", type_=Interval),
+        func.now() + func.make_interval(0, 0, 0, 0, 0, 0, each.c.delay_s),
         true() if awaited else false(),
         bindparam("trace", type_=Text),
     )

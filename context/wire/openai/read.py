@@ -64,6 +64,8 @@ def call_ids(body: JsonObject, path: str) -> tuple[str, ...]:
         InvalidInputError: A call is malformed, or two share an id.
     """
     calls = body.get("tool_calls")
+    if calls is None and body.get("function_call") is None:
+        return ()
     if calls is not None and not isinstance(calls, list):
         raise InvalidInputError(f"{path}.tool_calls", f"must be a list, not {kind_of(calls)}")
     ids = [_call_id(call, f"{path}.tool_calls[{i}]") for i, call in enumerate(calls or [])]

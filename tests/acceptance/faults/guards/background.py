@@ -184,8 +184,8 @@ GUARDS = (
     Guard(
         "due times: told by the database's clock",
         "models/due_work/queue.py",
-        'func.now() + bindparam("delay", type_=Interval),',
-        'literal(datetime.now().astimezone()) + bindparam("delay", type_=Interval),',
+        "func.now() + func.make_interval(0, 0, 0, 0, 0, 0, each.c.delay_s),",
+        "literal(datetime.now().astimezone()) + func.make_interval(0, 0, 0, 0, 0, 0, each.c.delay_s),",
         (),
     ),
     Guard(
