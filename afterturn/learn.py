@@ -10,7 +10,6 @@ from uuid import UUID
 import typer
 from pydantic import ValidationError
 
-from afterturn.learning_figures import describe_set, print_canary, print_changes, print_evaluation
 from afterturn.operating import (
     DATA_DIRECTORY,
     FIRST_TENANT,
@@ -19,11 +18,11 @@ from afterturn.operating import (
     operator_transaction,
     print_json,
 )
+from afterturn.priors import describe_set, print_canary, print_changes, print_evaluation
 from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
-from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import SetKind, SetState
-from models.learning.progress import catalogs_with_outcomes
+from models.learning.progress import LearningSettings, catalogs_with_outcomes
 from models.learning.set_listing import SetFacts, list_sets
 from models.telemetry.counters import flushing
 from workers.jobs.learn.night import CATALOG, NIGHT, ask_for_catalogs, learn

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from afterturn.learning_figures import RANKINGS, RECALLS, share_of
+from afterturn.priors import RANKINGS, RECALLS, share_of
 from context.shares import Share
 from models.learning.prior_set import SetState
 from models.learning.set_listing import SetFacts

@@ -18,13 +18,13 @@ from afterturn.operating import (
     print_tables,
 )
 from context.tokens.budget import HistoryLimit
-from models.conversations.history_limit import (
+from models.conversations.session import find_session
+from models.conversations.session_notes import (
     LEAST_HISTORY_TOKENS,
     set_session_history_limit,
     set_tenant_history_limit,
     tenant_history_limit,
 )
-from models.conversations.session import find_session
 from models.database import Transaction
 from models.providers.limit_report import KnownLimit, forget_limits, list_limits, set_limit
 

@@ -15,8 +15,7 @@ from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, oper
 from context.errors import InvalidInputError
 from context.tool_plans.rows import COLUMNS, PlanRow, number_equals, read_cells, read_row, write_cells
 from models.database import read_transaction, transaction
-from models.plans.imports import PAGE_PLANS, export_plans, import_plans, prepare_plan
-from models.plans.listing import PlanFilter
+from models.plans.imports import PAGE_PLANS, PlanFilter, export_plans, import_plans, prepare_plan
 
 app = typer.Typer(
     help="Import and export plans with their outcomes and times.", no_args_is_help=True, add_completion=False

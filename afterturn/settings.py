@@ -21,7 +21,7 @@ SETTINGS_MODULES = (
     "models.settings",
     "models.preflight.policy",
     "models.recall.user",
-    "models.learning.night_settings",
+    "models.learning.progress",
     "models.retention.tenant_policy",
     "models.telemetry.tracing",
     "models.shadow.reads",

@@ -10,9 +10,9 @@ import typer
 
 from afterturn.operating import DATA_DIRECTORY
 from afterturn.progress import Stopped, stop_signals
+from afterturn.stack.processes import Event
 from afterturn.stack.roles import Addresses
 from afterturn.stack.stack import Stack, StackError
-from afterturn.stack.supervisor import Event
 from api.settings import api_settings
 
 FOREVER_S = 3600.0

@@ -22,15 +22,14 @@ from api.http.errors import ProblemError, committed, not_found
 from api.http.values import bad_cursor, check_id, encode, read_cursor, write_cursor
 from api.http.waiting import CHANGES_NAMED_SESSION, wait_for_work
 from context.tool_plans.features import IntentFeatures, intent_sha, read_features
-from context.tool_plans.outcomes import Merged, Outcome, StepOutcome
-from context.tool_plans.projection import project_plans
+from context.tool_plans.outcomes import Merged, Outcome, StepOutcome, project_plans
 from context.tool_plans.prompt import PlanMode
 from context.types import JsonObject
 from models.catalogs.catalog import find_digest
 from models.conversations.session import hold_session
 from models.database import Transaction, read_transaction
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
-from models.plans.listing import PlanFilter, PlanPlace, list_plans
+from models.plans.imports import PlanFilter, PlanPlace, list_plans
 from models.plans.outcome import join_outcomes
 from models.plans.plan import Plan, PlanConflictError, PlanStatus, WantedPlan, find_plan, list_past, want_plan
 
@@ -349,7 +348,7 @@ def show_my_plans(call: BodyCall, asked: Annotated[PastPlans, Query()]) -> Respo
 def my_plans(
     tenant_id: UUID, *, user_id: str | None = None, catalog: str | None = None, most_groups: int = 20
 ) -> JsonObject:
-    """Project a tenant's newest plans; see `context.tool_plans.projection`."""
+    """Project a tenant's newest plans; see `context.tool_plans.outcomes`."""
     with read_transaction() as db:
         past = list_past(db, tenant_id, user_id=user_id, catalog=catalog, most=MOST_CONSIDERED)
     return project_plans(past, most_groups=most_groups)

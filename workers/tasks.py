@@ -24,7 +24,7 @@ from models.database import database_now, read_transaction, transaction
 from models.due_work.fair_claim import Next, Turns, claim_next, find_shares
 from models.due_work.operator import redrive
 from models.due_work.queue import Claim, WorkKind, enqueue
-from models.learning.night_settings import learning_settings
+from models.learning.progress import learning_settings
 from models.ledger.caps import budget_settings
 from models.recall.user import recall_settings
 from models.retention.tenant_policy import OPERATOR, RETENTION, retention_settings

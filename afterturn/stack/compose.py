@@ -17,10 +17,9 @@ from typing import Self
 
 from afterturn.stack import roles
 from afterturn.stack.home import MARK, Home
-from afterturn.stack.processes import Launch
+from afterturn.stack.processes import Launch, Unit
 from afterturn.stack.roles import LOOPBACK, Addresses, StackRequest, StackRole
 from afterturn.stack.servers import Postgres, Valkey
-from afterturn.stack.supervisor import Unit
 from api.http.process_group import usable_cores
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from afterturn.stack.compose import Composition, PortTakenError, ReservedPorts
 from afterturn.stack.home import DamagedHomeError, Home, HomeInUseError, open_home
+from afterturn.stack.processes import Event, StartError, Supervisor
 from afterturn.stack.roles import StackRequest
-from afterturn.stack.supervisor import Event, StartError, Supervisor
 
 STARTING_TICK_S = 0.05
 STEADY_TICK_S = 2.0

@@ -20,8 +20,8 @@ from typing import Any, Self
 
 from afterturn.stack.compose import ROOT
 from afterturn.stack.home import HomeInUseError, end_leftovers, held_lock
+from afterturn.stack.processes import Event
 from afterturn.stack.roles import APPLICATIONS, SERVERS, Addresses, StackRequest
-from afterturn.stack.supervisor import Event
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LONGEST_SLEEP_S = 0.5

@@ -13,8 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.answers.base import answers
 from api.answers.plans import ArtifactSummaryAnswer, ShownArtifact, SummaryRequested
 from api.artifacts.attachments import MOST_CONTENT_CHARS, check_parameters
-from api.context.artifact_summaries import Match, find_matches
-from api.context.current_summarizer import find_maker
+from api.context.artifact_summaries import Match, find_maker, find_matches
 from api.http.call import Body, BodyCall, Call, documented, hold_back, in_address, reader
 from api.http.errors import ProblemError, committed, not_found
 from api.http.values import check_id

@@ -14,8 +14,8 @@ from api.http.errors import ProblemError, committed, not_found
 from context.types import JsonObject
 from models.database import Transaction, read_transaction
 from models.learning.canary import start_canary, stop_canary
-from models.learning.night_settings import learning_settings
 from models.learning.prior_set import OtherSetError, SetKind, SetPlace, roll_back
+from models.learning.progress import learning_settings
 from models.learning.set_listing import SetFacts, list_sets
 from models.tenants.tenant import Caller
 

@@ -8,8 +8,8 @@ from uuid import UUID
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.context import current_summarizer as in_force
-from api.context.arrivals import Arrivals
+from api.context import artifact_summaries as in_force
+from api.context.activation import Arrivals
 from api.http.waiting import wait_for_work
 from context.artifact_plans.by_rule import USUAL_READING_TOKENS, ArtifactQuery, plan_by_rule
 from context.artifact_plans.needs_plan import (

@@ -1,15 +1,91 @@
-"""Summaries of artifacts for a focus: by the current maker, by another maker, or for a near focus."""
+"""Summaries of artifacts for a focus, by the current or another maker, and a cache of artifact texts."""
 
-from collections.abc import Sequence
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
 from dataclasses import dataclass
 from datetime import datetime
+from sys import getsizeof
+from threading import Lock
 from uuid import UUID
 
-from context.artifacts.region import ReadingForm
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.settings import api_settings
+from context.artifacts.types import Artifact, ReadingForm
+from context.extract import INDEX_VERSION, PassageIndex
 from context.focus import Focus, nearest, normalise
+from models.artifacts.artifact import load_contents, load_passages
 from models.artifacts.for_question import QuestionKeys, StoredForQuestion, load_for_question
 from models.artifacts.summary_lookup import ANYBODY, Candidate, Maker, ReadySummary, load_ready
-from models.database import Transaction
+from models.database import Transaction, read_transaction
+from models.due_work.heartbeat import ARTIFACT_PROMPT, find_agreed
+
+log = structlog.get_logger()
+
+KEPT_S = 10.0
+"""Lifetime of a cached answer, in seconds: operators change models, requests do not."""
+
+
+class KnownWorkers:
+    """A detail reported by the workers, refreshed from time to time by a request."""
+
+    def __init__(self, name: str, now: Callable[[], float] = time.monotonic) -> None:
+        """Begin with an unknown detail of the given name."""
+        self._name, self._now = name, now
+        self._lock = threading.Lock()
+        self._value: str | None = None
+        self._until = 0.0
+
+    def find(self) -> str | None:
+        """Return the detail if all workers agree; None if workers differ or are missing."""
+        if self._now() >= self._until and self._lock.acquire(blocking=False):
+            try:
+                # It belongs to no tenant, and the one of this call may not read it.
+                self._value = Context().run(self._read)
+                self._until = self._now() + KEPT_S
+            except SQLAlchemyError as error:
+                self._until = self._now() + KEPT_S
+                log.warning("summarizer_not_read", error=type(error).__name__)
+            finally:
+                self._lock.release()
+        return self._value
+
+    def forget(self) -> None:
+        """Drop the cached value."""
+        self._value, self._until = None, 0.0
+
+    def _read(self) -> str | None:
+        with read_transaction() as db:
+            return find_agreed(db, "worker", self._name)
+
+
+summarizer = KnownWorkers("summarizer")
+"""Default summarizer model."""
+
+planner = KnownWorkers("planner")
+"""Default planner model."""
+
+prompt = KnownWorkers(ARTIFACT_PROMPT)
+"""Version of the prompt for artifact summaries."""
+
+
+def find_maker(named: str = "") -> Maker:
+    """Name the model and prompt of exactly matching summaries.
+
+    Args:
+        named: The summarizer named by the request; empty for none.
+    """
+    return Maker(named or summarizer.find(), prompt.find())
+
+
+def forget() -> None:
+    """Drop the cached details."""
+    for known in (summarizer, planner, prompt):
+        known.forget()
 
 
 @dataclass(frozen=True)
@@ -98,3 +174,142 @@ def _by_artifact(candidates: Sequence[Candidate], maker: Maker) -> dict[str, dic
         if kept is None or (candidate.is_of(maker) and not kept.is_of(maker)):
             of_one[focus] = candidate
     return by_artifact
+
+
+ENTRY_BYTES = 64
+"""Bytes of an index term beside its letters, and of a tuple place."""
+
+
+@dataclass(frozen=True)
+class CachedText:
+    """The whole text of an artifact, with its passages if prepared or cheap to make."""
+
+    content: str
+    index: PassageIndex | None
+
+    @property
+    def weight_bytes(self) -> int:
+        """Estimated memory; a short text's index is several times larger than the text."""
+        index = self.index
+        if index is None:
+            return getsizeof(self.content)
+        numbers = (index.tokens, index.salience, index.frame_tokens, index.offsets, index.postings)
+        parts = len(index.vocabulary) + 2 * (len(index.pieces) + len(index.frames))
+        return getsizeof(self.content) + sum(map(getsizeof, numbers)) + parts * ENTRY_BYTES
+
+
+class TextCache:
+    """Cache of recently read texts, least recently used dropped first.
+
+    Access rights of a tenant are checked in the database each time, before any lookup in the cache.
+    """
+
+    def __init__(self, most_bytes: int | None = None) -> None:
+        """Limit the cache to a size in bytes; None for the size in the settings."""
+        self._known: OrderedDict[str, CachedText] = OrderedDict()
+        self._bytes = 0
+        self._most = most_bytes
+        self._lock = Lock()
+
+    def find(self, artifact_id: str) -> CachedText | None:
+        """Find a text in the cache."""
+        with self._lock:
+            found = self._known.get(artifact_id)
+            if found is not None:
+                self._known.move_to_end(artifact_id)
+            return found
+
+    def keep(self, artifact_id: str, text: CachedText) -> None:
+        """Cache a text; a text too large for the cache is not kept."""
+        most = api_settings().text_cache_bytes if self._most is None else self._most
+        size = text.weight_bytes
+        if size > most // 4:
+            return
+        with self._lock:
+            old = self._known.pop(artifact_id, None)
+            self._bytes += size - (old.weight_bytes if old else 0)
+            self._known[artifact_id] = text
+            while self._bytes > most:
+                _, out = self._known.popitem(last=False)
+                self._bytes -= out.weight_bytes
+
+
+texts = TextCache()
+
+INDEX_AT_ONCE_CHARS = 200_000
+"""Longest text indexed during a read, in characters; a longer text waits for the worker's index."""
+
+
+def load_texts(
+    db: Transaction, tenant_id: UUID, wanted: Sequence[Artifact], *, most_bytes: int
+) -> dict[str, CachedText]:
+    """Load the texts of the tenant's artifacts in order, up to a total size.
+
+    Args:
+        db: A transaction.
+        tenant_id: The artifacts' tenant.
+        wanted: The artifacts, just found among the tenant's rows.
+        most_bytes: Limit of the total size, in characters; the rest is not read.
+
+    Returns:
+        Texts by artifact id.
+    """
+    found: dict[str, CachedText] = {}
+    missing: dict[str, Artifact] = {}
+    for artifact in wanted:
+        most_bytes -= artifact.size_chars
+        if most_bytes < 0:
+            break
+        known = texts.find(artifact.artifact_id)
+        if known is None or known.index is None:
+            missing[artifact.artifact_id] = artifact
+        else:
+            found[artifact.artifact_id] = known
+    return found | _read(db, tenant_id, missing)
+
+
+def _read(db: Transaction, tenant_id: UUID, missing: Mapping[str, Artifact]) -> dict[str, CachedText]:
+    if not missing:
+        return {}
+    contents = load_contents(db, tenant_id, missing)
+    passages = load_passages(db, tenant_id, missing, version=INDEX_VERSION)
+    found = {}
+    for artifact_id, content in contents.items():
+        index = _index(missing[artifact_id], content, passages.get(artifact_id))
+        found[artifact_id] = CachedText(content, index)
+        texts.keep(artifact_id, found[artifact_id])
+    return found
+
+
+def _index(artifact: Artifact, content: str, prepared: bytes | None) -> PassageIndex | None:
+    if prepared is not None:
+        try:
+            return PassageIndex.from_bytes(prepared)
+        except ValueError:
+            log.warning("passage_index_unreadable", artifact_id=artifact.artifact_id)
+    return index_now(content, artifact)
+
+
+def brought_text(tenant_id: UUID, artifact: Artifact, content: str) -> CachedText:
+    """Return a request's inline document as a text, cached for the next request.
+
+    The cache is per tenant, so that response times reveal nothing about other tenants' documents.
+
+    Args:
+        tenant_id: The request's tenant.
+        artifact: The document.
+        content: The document's whole text.
+    """
+    name = f"{tenant_id} {artifact.artifact_id} {artifact.kind.value}"
+    known = texts.find(name)
+    if known is None:
+        known = CachedText(content, index_now(content, artifact))
+        texts.keep(name, known)
+    return known
+
+
+def index_now(content: str, artifact: Artifact) -> PassageIndex | None:
+    """Index a short text at once; None for a longer text."""
+    if len(content) > INDEX_AT_ONCE_CHARS:
+        return None
+    return PassageIndex.build(content, artifact.kind)

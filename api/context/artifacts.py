@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
 
-from api.context.arrivals import Arrivals
+from api.context.activation import Arrivals
 from api.context.artifact_plan import (
     LEFT_TO_STEPS,
     NO_PLAN_NEEDED,
@@ -15,17 +15,15 @@ from api.context.artifact_plan import (
     choose_plan,
     question_keys,
 )
-from api.context.artifact_summaries import Match, find_matches
-from api.context.artifact_texts import CachedText, brought_text, load_texts
+from api.context.artifact_summaries import CachedText, Match, brought_text, find_matches, load_texts
 from api.context.attachments import RequestAttachment, find_attachments, read_attachments
 from context.artifact_plans.by_rule import ArtifactQuery, compare_texts
 from context.artifact_plans.needs_plan import room_for_artifacts
 from context.artifact_plans.question import Asking, asking, asks_for_all
 from context.artifact_plans.strategies import EXTRACT_TOKENS, Available, Extract
 from context.artifacts.content import all_artifacts
-from context.artifacts.region import Reading, ReadingForm
 from context.artifacts.superseded import Superseded, SupersededReason
-from context.artifacts.types import Artifact
+from context.artifacts.types import Artifact, Reading, ReadingForm
 from context.extract import extract
 from context.focus import Focus, normalise
 from context.tokens import count_text

@@ -12,12 +12,11 @@ from starlette.background import BackgroundTask
 from api.answers.base import answers
 from api.answers.context import ContextWindow
 from api.catalogs.budgets import profiles
-from api.context.cache_found import expect
-from api.context.compacted import stand_under
+from api.context.after_answer import keep_afterwards
 from api.context.fill import FilledWindow, WindowQuery, fill_window, gather, load_tail
-from api.context.full_history import NewPart, find_new_part
-from api.context.kept_windows import keep_afterwards
+from api.context.full_history import NewPart, find_new_part, stand_under
 from api.context.prepare import RequestPlace, prepare
+from api.context.reported_usage import expect
 from api.context.request import (
     ContextRequest,
     ask,
@@ -37,8 +36,8 @@ from context.providers.profiles import shared_floor
 from context.tokens.budget import Budget
 from context.types import JsonObject, Message
 from context.window.emergency import NO_CUT, EmergencyCut, Refused, rebuild_smaller
-from models.conversations.refused import remember_refusal
 from models.conversations.session import cut_session
+from models.conversations.session_notes import remember_refusal
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import activate_prepared
 from models.database import Transaction, read_transaction

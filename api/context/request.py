@@ -28,7 +28,7 @@ from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Role, Wire
 from context.wire.formats import format_of
 from context.wire.parts import PartKind, read_parts
-from models.conversations.history_limit import tenant_history_limit
+from models.conversations.session_notes import tenant_history_limit
 from models.conversations.standing import SessionSnapshot
 from models.database import Transaction
 from models.providers.context_limit import find_limit

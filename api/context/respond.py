@@ -1,4 +1,4 @@
-"""Output of a window as an answer, with usage and reasons."""
+"""Answer to a context request: the window as sent, its certificate, usage and reasons."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,22 +6,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+import orjson
 from fastapi import Response
 from sqlalchemy.dialects.postgresql import Range
 
 from api.context.activation import CacheForecast, RequestSize, cache_report, forecast_cache
-from api.context.answer import utilization_of, window_answer
-from api.context.cache_found import shares
 from api.context.fill import FilledWindow
+from api.context.recall import recall_report
+from api.context.reported_usage import shares
 from api.context.request import ContextRequest, ParsedRequest, WindowLimits
 from api.context.usage_report import artifact_members, tool_exclusions, tool_members
 from api.http.values import encode
 from api.preflight.routes import preflight_json
 from api.settings import api_settings
+from context.certificate import Certificate
 from context.providers.prompt_cache import cache_rule
 from context.shape.rule_names import MARK, ShapeRule, few_tool_marks
 from context.shape.target import target_of
-from context.types import JsonObject
+from context.tokens import family_of
+from context.tokens.budget import Budget
+from context.types import JsonObject, Wire
 from context.window.activation import Activation
 from context.window.assemble import Window
 from context.window.outgoing import Prefix, place_marks
@@ -29,6 +33,99 @@ from context.wire.formats import format_of
 from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot
 from models.learning.cache_found import Expectation
+
+_STRATEGIC = ("compaction", "summary", "history", "artifact")
+_CERTIFICATE = tuple(Certificate.__dataclass_fields__)
+
+
+def window_answer(
+    window: Window,
+    *,
+    wire: Wire,
+    tools: list[JsonObject] | None,
+    preflight: dict[str, Any] | None,
+    utilization: dict[str, Any],
+    standing: SessionSnapshot | None,
+    shadow: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Write the answer; the messages' text goes out unread."""
+    answer: dict[str, Any] = {
+        "messages": [orjson.Fragment(item) for item in window.items],
+        "tools": orjson.Fragment(encode(tools)),
+        "preflight": preflight,
+        "utilization": utilization,
+        "certificate": certificate_members(window.certificate),
+        "freshness": freshness(standing),
+    }
+    if format_of(wire).has_system_apart:
+        answer["system"] = window.system
+    if shadow is not None:
+        answer["shadow"] = shadow
+    return orjson.dumps(answer)
+
+
+def certificate_members(certificate: Certificate) -> dict[str, Any]:
+    """Write the certificate as answered, with `fits`."""
+    return {"fits": certificate.fits, **{name: getattr(certificate, name) for name in _CERTIFICATE}}
+
+
+def utilization_of(
+    window: Window, standing: SessionSnapshot | None, budget: Budget, *, model: str, goal: str | None
+) -> dict[str, Any]:
+    """Report strategy, tokens and their breakdown by region."""
+    certificate = window.certificate
+    breakdown: dict[str, int] = {}
+    for block in certificate.blocks:
+        breakdown[block.source] = breakdown.get(block.source, 0) + block.tokens
+    of_user = {"user_recall": recall_report(window.user_recalled)} if window.user_recalled else {}
+    return {
+        "model_name": model,
+        "model_family": family_of(model),
+        "strategy": _strategy(certificate),
+        "tokens": {
+            "input": certificate.input_tokens,
+            "estimated": window.estimated_tokens,
+            "budget": certificate.budget,
+            "available": certificate.budget - certificate.input_tokens,
+            "raw_history": standing.session.history_tokens if standing else 0,
+        },
+        "messages": len(window.items),
+        "breakdown": breakdown,
+        "calibration": {
+            "factor": round(window.calibration.factor, 4),
+            "observations": window.calibration.observations,
+        },
+        "recall": recall_report(window.recalled),
+        **of_user,
+        "goal": goal,
+        "assumed": list(budget.assumed),
+    }
+
+
+def _strategy(certificate: Certificate) -> str:
+    parts = [block.source for block in certificate.blocks if block.source in _STRATEGIC]
+    return "+".join(parts) or "new-message-only"
+
+
+def freshness(standing: SessionSnapshot | None) -> dict[str, Any]:
+    """How far the preparation has come."""
+    if standing is None:
+        return {
+            "last_seq": 0,
+            "summarized_through": 0,
+            "pending": 0,
+            "oldest_due_age_s": None,
+            "summary_by": None,
+            "stands_in": False,
+        }
+    return {
+        "last_seq": standing.session.last_seq,
+        "summarized_through": standing.session.summarized_seq,
+        "pending": standing.pending,
+        "oldest_due_age_s": standing.oldest_due_age_s,
+        "summary_by": standing.summary.model if standing.summary else None,
+        "stands_in": standing.summary is not None and standing.summary.stands_in,
+    }
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,11 @@ from starlette.background import BackgroundTasks
 from api.answers.base import answers
 from api.answers.context import ContextWindow
 from api.context.activation import settle
-from api.context.cache_found import expect
-from api.context.compacted import stand_under
+from api.context.after_answer import keep_afterwards, learn_request, may_be_ridden, remember_prefix
 from api.context.fill import FilledWindow, WindowQuery, fill_window, load_tail
-from api.context.full_history import NewPart, find_new_part
-from api.context.hints import learn_request
-from api.context.kept_windows import keep_afterwards
-from api.context.prefix import may_be_ridden, remember_prefix
+from api.context.full_history import NewPart, find_new_part, stand_under
 from api.context.prepare import RequestPlace, prepare
+from api.context.reported_usage import expect
 from api.context.request import (
     ContextRequest,
     ParsedRequest,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from api.context.beside import canonical_room
-from api.context.cache_found import caches
+from api.context.reported_usage import caches
 from context.conversation.turns import NOT_STORED
 from context.providers.prompt_cache import is_other_model
 from context.tokens.budget import Budget

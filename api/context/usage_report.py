@@ -19,8 +19,7 @@ from context.artifact_plans.utilization import (
     ContextUtilizationMetadata,
     cache_stats,
 )
-from context.artifacts.region import ReadingForm
-from context.artifacts.types import Artifact, ProcessingStrategy
+from context.artifacts.types import Artifact, ProcessingStrategy, ReadingForm
 from context.catalog.fit import FIND_TOOLS_HINT
 from context.certificate import Exclusion
 from context.focus import Focus, SizeClass, normalise

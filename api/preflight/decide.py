@@ -16,7 +16,7 @@ from context.preflight.config import TOOLS, PreflightRules, read_config
 from context.preflight.decide import TOO_UNSURE, classify, is_follow_up
 from context.preflight.replay import past_categories
 from context.preflight.types import Category, LearnedWeights, Preflight, Previous, RequestKind
-from context.priors.categories import factors_from_bytes
+from context.priors.evaluate import factors_from_bytes
 from context.priors.types import CorruptPriorsError
 from context.recall.ranking import find_question
 from models.database import Transaction, best_effort_transaction, read_transaction

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from api.answers.base import ApiAnswer, answers
 from api.answers.sessions import ResetAnswer, SessionStanding, SummaryVersions
-from api.context.answer import freshness
+from api.context.respond import freshness
 from api.http.call import (
     Body,
     BodyCall,
@@ -31,8 +31,8 @@ from api.turns.intake import enqueue_of_sessions
 from models.conversations.fork import Fork, fork_session
 from models.conversations.kept_summaries import added_ranges
 from models.conversations.listing import count_turns
-from models.conversations.reset import reset_session
 from models.conversations.session import find_session, lock_existing, lock_sessions
+from models.conversations.session_notes import reset_session
 from models.conversations.session_state import SessionState
 from models.conversations.standing import find_standing
 from models.conversations.summary import Summary, activate_version, list_summaries, retire_summaries

@@ -14,14 +14,14 @@ from api.http.values import read_cursor, write_cursor
 from api.http.waiting import CHANGES_SESSION
 from api.turns.intake import MAX_WINDOW
 from context.tokens.budget import HistoryLimit
-from models.conversations.history_limit import (
+from models.conversations.listing import ListedSession, SessionFilter, list_sessions, list_users
+from models.conversations.session import find_session
+from models.conversations.session_notes import (
     LEAST_HISTORY_TOKENS,
     set_session_history_limit,
     set_tenant_history_limit,
     tenant_history_limit,
 )
-from models.conversations.listing import ListedSession, SessionFilter, list_sessions, list_users
-from models.conversations.session import find_session
 from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction
 from models.recall.user_switch import UserRecall, find_user_recall, switch_user_recall

@@ -11,10 +11,9 @@ from pydantic import Field
 
 from api.answers.base import answers
 from api.answers.sessions import ShadowAnswer, TrialAnswer
-from api.context.answer import certificate_members
-from api.context.compacted import stand_under
-from api.context.full_history import find_new_part
+from api.context.full_history import find_new_part, stand_under
 from api.context.request import ContextRequest, budget_of, find_limits, read_request, with_known_window
+from api.context.respond import certificate_members
 from api.http.call import BodyCall, Parameters, SessionId, documented
 from api.http.errors import committed, not_found
 from api.shadow.record import BuiltWindow, VariantQuery, lay_trials, lay_window, numbers_of, shadow_parts

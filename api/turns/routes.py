@@ -10,8 +10,7 @@ from starlette.background import BackgroundTask, BackgroundTasks
 
 from api.answers.base import answers
 from api.answers.sessions import BatchResults, TurnReceipt
-from api.context.cache_found import checking
-from api.context.calibration import learning
+from api.context.reported_usage import checking, learning
 from api.http.call import BatchCall, BodyCall, SessionId, documented, read_as
 from api.http.errors import committed, problem_of
 from api.http.lines import lines_of

@@ -5,8 +5,19 @@ from dataclasses import dataclass, replace
 
 from context.artifact_plans.by_rule import LEAST_READING_TOKENS
 from context.artifact_plans.utilization import ArtifactUsageRecord
-from context.artifacts.region import STRATEGY_OF, Reading, ReadingForm, UsedArtifact, closing, frame, label
-from context.artifacts.types import Artifact, ArtifactDecision, ArtifactPlan, ProcessingStrategy
+from context.artifacts.types import (
+    STRATEGY_OF,
+    Artifact,
+    ArtifactDecision,
+    ArtifactPlan,
+    ProcessingStrategy,
+    Reading,
+    ReadingForm,
+    UsedArtifact,
+    closing,
+    frame,
+    label,
+)
 from context.text.tags import disarm
 
 EXTRACT_TOKENS = 2_000

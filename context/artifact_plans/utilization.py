@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 
 from context.artifact_plans.needs_plan import PlanningReason
-from context.artifacts.region import ReadingForm
-from context.artifacts.types import Artifact, ProcessingStrategy
+from context.artifacts.types import Artifact, ProcessingStrategy, ReadingForm
 from context.types import JsonObject
 
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeGuard
 
-from context.priors.codec import pack, unpack
 from context.priors.features import KEY_BITS, name_hash
 from context.priors.state import TOOL_BITS, TOOL_MASK, State, date_weight
-from context.priors.types import CorruptPriorsError
+from context.priors.types import CorruptPriorsError, pack, unpack
 
 MAGIC, VERSION = b"APPS", 1
 _TYPE_CODES = "QIHhffIB"

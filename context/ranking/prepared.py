@@ -12,8 +12,7 @@ from context.catalog.convert import define_tools
 from context.catalog.tools import SIZE_CODES, ToolLadder, ToolSizes, measure_levels
 from context.catalog.types import Catalog, Entry, EntryKind
 from context.errors import AfterturnError
-from context.priors.codec import pack, unpack
-from context.priors.types import CorruptPriorsError
+from context.priors.types import CorruptPriorsError, pack, unpack
 from context.ranking.index import (
     Phrase,
     Postings,

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from context.artifact_plans.strategies import EXTRACT_TOKENS, Available, Execution, execute_plan
-from context.artifacts.region import UsedArtifact, closing, frame, label, render_region
-from context.artifacts.types import ArtifactPlan
+from context.artifacts.types import ArtifactPlan, UsedArtifact, closing, frame, label, render_region
 from context.certificate import Certificate
 from context.conversation.turns import NOT_STORED
 from context.recall.offer import NO_OFFER, RecallOffer, RecallStatus

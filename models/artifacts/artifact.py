@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
 from context.text.language import detect_language
-from models.artifacts.repair import mend
+from models.artifacts.sealing import mend
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
 from models.encryption.keys import TextCipher

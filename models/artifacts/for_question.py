@@ -8,7 +8,6 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from models.artifacts.focus_key import key_forms
 from models.artifacts.plan import (
     MOST_PLANS,
     PLAN_SQL,
@@ -17,6 +16,7 @@ from models.artifacts.plan import (
     PlanState,
     read_plan,
 )
+from models.artifacts.sealing import key_forms
 from models.artifacts.summary_lookup import (
     CANDIDATE_SQL,
     EXACT_SQL,

@@ -27,7 +27,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.focus import focus_key
 from context.types import JsonObject
-from models.artifacts.focus_key import MARK_OF_KEYED, key_forms, stored_key
+from models.artifacts.sealing import MARK_OF_KEYED, key_forms, stored_key
 from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
 from models.database import Transaction
 from models.encryption.keys import TextCipher

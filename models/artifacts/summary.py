@@ -28,7 +28,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
-from models.artifacts.focus_key import key_forms, stored_key
+from models.artifacts.sealing import key_forms, stored_key
 from models.artifacts.use import ARTIFACT_KEY
 from models.base import Base, CreatedAt, TenantPart, Timestamp
 from models.database import Transaction

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, CheckConstraint, func, select, text, tuple_, 
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.artifacts.artifact import hold_artifact
-from models.artifacts.focus_key import key_forms
+from models.artifacts.sealing import key_forms
 from models.artifacts.summary import UNDECIDED, ArtifactSummary, ReadingState, SummaryKey, Wish, want_summary
 from models.artifacts.summary_lookup import Maker, ReadySummary, is_settled
 from models.base import Base, TenantKey

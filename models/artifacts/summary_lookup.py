@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, true
 
-from models.artifacts.focus_key import key_forms
+from models.artifacts.sealing import key_forms
 from models.artifacts.summary import (
     KEY_COLUMNS,
     ArtifactSummary,

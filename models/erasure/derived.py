@@ -8,8 +8,8 @@ from uuid import UUID
 from sqlalchemy import ARRAY, Uuid, delete, func, literal, text
 
 from context.focus import normalise
-from models.artifacts.focus_key import key_forms
 from models.artifacts.plan import drop_session_plans
+from models.artifacts.sealing import key_forms
 from models.artifacts.summary import SummaryKey, open_focus
 from models.database import Transaction
 from models.due_work.queue import WorkKind
@@ -17,8 +17,8 @@ from models.due_work.waiting import forget_refusals
 from models.encryption.keys import TextCipher, TextUnavailableError
 from models.erasure.log import Receipt
 from models.ledger.call import forget_calls
+from models.plans.outcome import note_erased_plans
 from models.plans.plan import Plan
-from models.plans.relearning import note_erased_plans
 
 _KEYED_OTHERWISE = [kind.value for kind in WorkKind if not kind.by_session]
 

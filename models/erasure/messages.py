@@ -11,9 +11,9 @@ from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, Range
 from context.types import Message
 from models.conversations.history import load_messages
 from models.conversations.kept_summaries import drop_parts
-from models.conversations.prefix import drop_prefix
 from models.conversations.served_window import drop_windows
 from models.conversations.session import Session, lock_existing
+from models.conversations.session_notes import drop_prefix
 from models.conversations.session_state import NOTHING_IN_FORCE, SessionState
 from models.conversations.summary import Summary, SummaryState, activate_version, drop_prepared
 from models.database import Transaction

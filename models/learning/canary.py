@@ -37,7 +37,6 @@ from context.shares import Share
 from context.types import JsonObject
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction, database_now
-from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import (
     PriorSetRow,
     SetKind,
@@ -48,6 +47,7 @@ from models.learning.prior_set import (
     lock_sets,
     with_deed,
 )
+from models.learning.progress import LearningSettings
 from models.learning.served_set import WORDS_ALONE
 from models.plans.plan import outcome_numbers
 from models.telemetry.counters import Counted, count

@@ -31,7 +31,7 @@ from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.tool_plans.features import intent_sha
-from context.tool_plans.projection import PastPlan
+from context.tool_plans.outcomes import PastPlan
 from models.base import SESSION_KEY, Base, CreatedAt, TenantKey
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue

@@ -11,8 +11,8 @@ from uuid import UUID
 from sqlalchemy import func, select, text, update
 
 from context.focus import normalise
-from models.artifacts.focus_key import MARK_OF_KEYED, stored_key
 from models.artifacts.plan import drop_other_questions
+from models.artifacts.sealing import MARK_OF_KEYED, stored_key
 from models.artifacts.summary import SummaryKey, open_focus, seal_focus, text_row
 from models.conversations.session import lock_existing
 from models.database import Transaction

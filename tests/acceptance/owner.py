@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from afterturn.progress import Stopped, stop_signals
+from afterturn.stack.processes import Event
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack, StackError
-from afterturn.stack.supervisor import Event
 
 
 def say(event: Event) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, text
 from afterturn.stack.roles import SERVERS, Addresses
 from afterturn.stack.stack import Stack
 from api.app import make_app
-from api.context import current_summarizer as in_force
+from api.context import artifact_summaries as in_force
 from api.settings import api_settings
 from models import database as session
 from models.conversations.served_window import served_window_settings

@@ -12,8 +12,8 @@ from context.priors.types import JoinedPlan
 from models import database as session
 from models.catalogs.catalog import put_catalog
 from models.due_work.queue import WorkKind, enqueue, find_work
-from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import SetKind, SetPlace
+from models.learning.progress import LearningSettings
 from models.learning.served_set import ServedSets, find_served_sets
 from models.learning.set_listing import SetFacts, list_sets
 from tests.unit.priors.plans import TOOLS, history

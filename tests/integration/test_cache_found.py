@@ -12,7 +12,7 @@ from sqlalchemy import text
 from typer.testing import CliRunner
 
 from afterturn.__main__ import app
-from api.context.cache_found import caches, learned_rule, shares
+from api.context.reported_usage import caches, learned_rule, shares
 from context.providers.prompt_cache import cache_rule
 from context.types import JsonObject
 from models import database as session

@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from afterturn.conversations.formats import read_conversations
-from api.context.calibration import SETTLED_OBSERVATIONS, calibrations
+from api.context.reported_usage import SETTLED_OBSERVATIONS, calibrations
 from api.settings import api_settings
 from context.tokens import UNCALIBRATED, Calibration, Count, count_message, estimate, measure_message, total
 from context.types import JsonObject

@@ -10,7 +10,7 @@ from models import database as session
 from models.artifacts.summary import SummaryKey, Wish, want_summary
 from models.due_work.queue import WorkKind
 from models.erasure.sessions import WITH_THE_SESSION
-from models.plans.relearning import find_erased_plans
+from models.plans.outcome import find_erased_plans
 from tests.integration.erasing import (
     PAD,
     plant_everywhere,

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from models import database as session
-from models.conversations.history_limit import HISTORY_LIMIT
+from models.conversations.session_notes import HISTORY_LIMIT
 from models.due_work.queue import WorkKind, find_work
 from models.tenants.tenant import ensure_tenant
 from tests.integration.activating import PATH, Chat

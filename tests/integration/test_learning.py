@@ -14,7 +14,6 @@ from context.priors.state import state_from_bytes
 from context.priors.types import JoinedPlan
 from models import database as session
 from models.due_work.queue import WorkKind, find_work
-from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import (
     NewSet,
     SetState,
@@ -22,9 +21,9 @@ from models.learning.prior_set import (
     keep_set,
     roll_back,
 )
-from models.learning.progress import LearningCounts, find_counted, keep_counted
+from models.learning.progress import LearningCounts, LearningSettings, find_counted, keep_counted
 from models.learning.served_set import load_set
-from models.plans.relearning import find_erased_plans, note_erased_plans
+from models.plans.outcome import find_erased_plans, note_erased_plans
 from models.telemetry.counters import Counted, flush, read_counts
 from tests.integration.learning import (
     NAME,

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from context.preflight.decide import classify
 from context.preflight.types import Category
-from context.priors.categories import factors_from_bytes
+from context.priors.evaluate import factors_from_bytes
 from models import database as session
 from models.erasure.sessions import erase_session
 from models.learning.habits import (

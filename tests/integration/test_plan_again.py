@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.context import current_summarizer as in_force
+from api.context import artifact_summaries as in_force
 from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
 from models.artifacts.plan import AGAIN_AFTER_S

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from api.preflight.decide import policies
 from context.preflight.types import Category
-from context.priors.categories import factors_to_bytes
+from context.priors.evaluate import factors_to_bytes
 from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from models import database as session
 from models.preflight.policy import preflight_settings

@@ -9,8 +9,8 @@ from sqlalchemy import text
 from context.tokens import count_text
 from context.window.emergency import EmergencyCut
 from models import database as session
-from models.conversations.reset import reset_session
 from models.conversations.session import cut_session
+from models.conversations.session_notes import reset_session
 from models.conversations.summary import NewSummary, activate_version, retire_summaries, store_summary
 from models.due_work.queue import DueWork, WorkKind, WorkState, claim, enqueue, find_work
 from models.erasure.derived import rewind_index

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.context import current_summarizer as in_force
+from api.context import artifact_summaries as in_force
 from context.providers.profiles import ProfileOverride
 from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session

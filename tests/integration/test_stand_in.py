@@ -8,7 +8,7 @@ from sqlalchemy import text
 from typer.testing import CliRunner
 
 from afterturn.work import app as work_commands
-from api.context.answer import freshness
+from api.context.respond import freshness
 from context.summary.gate import GateSettings
 from llm.failures import Cause, LlmFailure
 from llm.settings import LlmSettings

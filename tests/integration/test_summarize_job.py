@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from llm.failures import Cause, LlmFailure
 from models import database as session
-from models.conversations.reset import reset_session
+from models.conversations.session_notes import reset_session
 from models.conversations.summary import SummaryState, activate_version, retire_summaries
 from models.due_work.queue import WorkState
 from tests.integration.summarizing import Model, Room, dialogue

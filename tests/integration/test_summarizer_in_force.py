@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.context.current_summarizer import KnownWorkers, forget, prompt, summarizer
+from api.context.artifact_summaries import KnownWorkers, forget, prompt, summarizer
 from context.focus import normalise
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from llm.scripted import Mode, ScriptedServer, Step

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from afterturn.stack.processes import Launch, limit_log, tail
-from afterturn.stack.supervisor import StartError, Supervisor, Unit, delay_after
+from afterturn.stack.processes import Launch, StartError, Supervisor, Unit, delay_after, limit_log, tail
 from tests.waiting import wait_until
 
 WITHIN_S = 60.0

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.context.artifact_texts import CachedText, TextCache, brought_text
+from api.context.artifact_summaries import CachedText, TextCache, brought_text
 from benchmarks.soak.words import table
 from context.artifacts.content import document_artifact
 from context.artifacts.types import ContentKind

@@ -9,7 +9,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from context.artifact_plans.strategies import Available
-from context.artifacts.region import Reading, ReadingForm
 from context.artifacts.types import (
     Artifact,
     ArtifactDecision,
@@ -17,6 +16,8 @@ from context.artifacts.types import (
     ArtifactType,
     ContentKind,
     ProcessingStrategy,
+    Reading,
+    ReadingForm,
 )
 from context.certificate import Certificate
 from context.tokens import (

@@ -9,7 +9,7 @@ from context.window.types import ActiveSummary
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.artifacts.settings import planning_settings
 from models.conversations.history import has_pauses, load_oldest
-from models.conversations.prefix import find_prefix
+from models.conversations.session_notes import find_prefix
 from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot
 from models.conversations.summary import find_active

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
-from models.conversations.history_limit import HISTORY_LIMIT, list_lately_used
+from models.conversations.session_notes import HISTORY_LIMIT, list_lately_used
 from models.conversations.session_state import is_due
 from models.database import Transaction, transaction
 from models.due_work.queue import Claim, WorkKind, enqueue_many, finish, forget_done

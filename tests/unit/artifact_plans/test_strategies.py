@@ -14,8 +14,14 @@ from context.artifact_plans.strategies import (
     Execution,
     execute_plan,
 )
-from context.artifacts.region import Reading, ReadingForm, render_region
-from context.artifacts.types import ArtifactDecision, ArtifactPlan, ProcessingStrategy
+from context.artifacts.types import (
+    ArtifactDecision,
+    ArtifactPlan,
+    ProcessingStrategy,
+    Reading,
+    ReadingForm,
+    render_region,
+)
 from context.tokens import count_text
 from tests.unit.artifact_plans.artifacts import document
 

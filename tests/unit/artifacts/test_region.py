@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.artifacts.region import Reading, ReadingForm, UsedArtifact, frame, label, render_region
+from context.artifacts.types import Reading, ReadingForm, UsedArtifact, frame, label, render_region
 from context.text.tags import ITEM_TAG, REGION_TAG, disarm
 from context.wire.parts import POINTER_TAG
 from tests.unit.artifact_plans.artifacts import document, sized

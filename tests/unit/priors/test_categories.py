@@ -6,7 +6,7 @@ from context.preflight.config import PreflightRules
 from context.preflight.decide import classify
 from context.preflight.replay import PastDecision
 from context.preflight.types import Category
-from context.priors.categories import (
+from context.priors.evaluate import (
     LEAST_CALLS,
     CategoryQuality,
     factors_from_bytes,

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.priors.codec import _HEAD
 from context.priors.prior_set import PriorSet, make_prior_set
 from context.priors.score import bind_priors, score_priors
 from context.priors.state import see_catalog
-from context.priors.types import CorruptPriorsError, JoinedPlan
+from context.priors.types import _HEAD, CorruptPriorsError, JoinedPlan
 from tests.unit.priors.plans import DAY, TOOLS, any_plan, counted, history, plan
 
 SET = make_prior_set(counted(history()))

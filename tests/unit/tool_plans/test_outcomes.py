@@ -13,8 +13,15 @@ from api.turns.intake import read_messages
 from context.catalog.read import read_catalog
 from context.errors import InvalidInputError
 from context.text.sanitize import MAX_TOOL_NAME_CHARS
-from context.tool_plans.outcomes import Outcome, StepOutcome, match_outcomes, merge_outcomes, read_tool_ends
-from context.tool_plans.projection import PastPlan, project_plans
+from context.tool_plans.outcomes import (
+    Outcome,
+    PastPlan,
+    StepOutcome,
+    match_outcomes,
+    merge_outcomes,
+    project_plans,
+    read_tool_ends,
+)
 from context.tool_plans.reported import MAX_REPORTED_STEPS, ReportedPlan, read_reported_plan
 from context.types import Wire
 

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from models.database import Transaction, transaction
 from models.learning.canary import find_canary, settle_canary, start_canary
-from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, activate_set, keep_set
-from models.plans.relearning import find_erased_plans
+from models.learning.progress import LearningSettings
+from models.plans.outcome import find_erased_plans
 
 BY_NIGHT = "served to a share of sessions"
 CONFIRMED = "confirmed by later plans"

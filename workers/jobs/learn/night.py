@@ -1,20 +1,156 @@
-"""Learning: once a night all tenants are asked, each checks for news, and each catalog's plans teach."""
+"""Learning of a night: tenants asked, catalogs learned, and trust factors of preflight categories."""
 
 import hashlib
-from datetime import datetime
+from collections import deque
+from dataclasses import replace
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from models.database import Transaction, transaction
+from context.preflight.config import PreflightRules, read_config
+from context.preflight.replay import PastDecision
+from context.priors.evaluate import (
+    CategoryQuality,
+    factors_from_bytes,
+    factors_to_bytes,
+    fit_factors,
+    grade_factors,
+)
+from context.priors.types import CorruptPriorsError
+from models.database import Transaction, database_now, read_transaction, transaction
 from models.due_work.operator import redrive
 from models.due_work.queue import Claim, WorkKind, enqueue, enqueue_many, finish, lock_lease
 from models.learning.canary import catalogs_with_canary
-from models.learning.habits import count_focuses
-from models.learning.night_settings import LearningSettings
-from models.learning.progress import begin_night, catalogs_to_learn, tenants_to_learn
-from models.plans.relearning import catalogs_with_erased_plans
-from workers.jobs.learn.categories import learn_categories
+from models.learning.habits import count_categories, count_focuses
+from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set, last_watermark
+from models.learning.progress import LearningSettings, begin_night, catalogs_to_learn, tenants_to_learn
+from models.learning.served_set import load_set
+from models.plans.outcome import catalogs_with_erased_plans
+from models.preflight.decision import PAGE, join_decisions, load_decisions
+from models.preflight.labels import joined_through
+from models.preflight.policy import find_policy, preflight_settings
 from workers.jobs.learn.ranking import learn_ranking
 from workers.jobs.lifecycle import LeaseLostError
+
+MOST_DECISIONS = 4_000
+HALF_LIVES = 3
+"""Age in half-lives beyond which decisions weigh next to nothing."""
+
+
+def learn_categories(held: Claim, *, settings: LearningSettings) -> str:
+    """Join decisions to the called tools, count the decisions, and fit factors to new decisions.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        LeaseLostError: Another worker has the work now.
+    """
+    _join(held.tenant_id)
+    place = SetPlace(held.tenant_id, SetKind.CATEGORIES, "")
+    with transaction() as db:
+        if not lock_lease(db, held):
+            raise LeaseLostError
+        count_categories(db, held.tenant_id, half_life_days=settings.learn_half_life_days)
+        # Not what was joined just now: a replay joins too, and so does a run that dies before it fits.
+        through, known = joined_through(db, held.tenant_id), last_watermark(db, place)
+    if through <= known:
+        return "no new decisions"
+    past, config = _read(held.tenant_id, settings)
+    holdout = settings.holdout(len(past))
+    if len(past) <= holdout:
+        return f"{len(past)} decisions: too few to fit and to judge"
+    made = _judge(held.tenant_id, past[:-holdout], past[-holdout:], config, settings)
+    with transaction() as db:
+        if not lock_lease(db, held):
+            raise LeaseLostError
+        version = keep_set(
+            db,
+            place,
+            replace(made, watermark=through),
+            keep=settings.learn_keep_sets,
+            most_rejected=settings.learn_rejected_nights,
+        )
+    return f"factors {version} {made.state}: {made.reason}"
+
+
+def _join(tenant_id: UUID) -> None:
+    joined = PAGE
+    while joined == PAGE:
+        with transaction() as db:
+            joined = join_decisions(db, tenant_id, most=PAGE)
+
+
+def _read(tenant_id: UUID, settings: LearningSettings) -> tuple[list[PastDecision], PreflightRules]:
+    """Read the newest decisions with a known turn, oldest first, and the policy in force."""
+    with read_transaction() as db:
+        since = database_now(db) - timedelta(days=HALF_LIVES * settings.learn_half_life_days)
+        known = (one for one in load_decisions(db, tenant_id, since=since) if one.used is not None)
+        past = list(deque(known, maxlen=MOST_DECISIONS))
+        config = _policy(db, tenant_id)
+    return past, config
+
+
+def _policy(db: Transaction, tenant_id: UUID) -> PreflightRules:
+    base = preflight_settings().policy
+    stored = find_policy(db, tenant_id)
+    return read_config(stored.config, base=base) if stored else base
+
+
+def _judge(
+    tenant_id: UUID,
+    teach: list[PastDecision],
+    judges: list[PastDecision],
+    config: PreflightRules,
+    settings: LearningSettings,
+) -> NewSet:
+    """Fit factors to older decisions, and compare on newer decisions with active factors and with none."""
+    factors = fit_factors(teach, config)
+    plain, candidate = (grade_factors(judges, config, tried) for tried in ({}, factors))
+    evaluation = {"plain": plain.as_json(), "new": candidate.as_json(), "factors": dict(factors)}
+    active = _in_force(tenant_id, judges, config)
+    if active:
+        evaluation["in_force"] = active.as_json()
+    better, reason = _verdict(candidate, plain, active, least_calls=settings.learn_holdout_least)
+    good = SetState.OBSERVING if settings.learn_observe_first else SetState.ACTIVE
+    return NewSet(
+        state=good if better else SetState.REJECTED,
+        blob=factors_to_bytes(factors),
+        watermark=0,
+        evidence=float(len(teach)),
+        evaluation=evaluation,
+        drift=None,
+        reason=reason,
+    )
+
+
+def _in_force(tenant_id: UUID, judges: list[PastDecision], config: PreflightRules) -> CategoryQuality | None:
+    with read_transaction() as db:
+        found = load_set(db, SetPlace(tenant_id, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
+    try:
+        return grade_factors(judges, config, factors_from_bytes(found.blob)) if found else None
+    except CorruptPriorsError:
+        return None
+
+
+def _verdict(
+    candidate: CategoryQuality, plain: CategoryQuality, active: CategoryQuality | None, *, least_calls: int
+) -> tuple[bool, str]:
+    if candidate.with_calls < least_calls:
+        return (
+            False,
+            f"{candidate.with_calls} held-out turns with calls prove nothing; {least_calls} are needed",
+        )
+    for other, name in ((plain, "no factors"), (active, "those in force")):
+        if other is not None and not candidate.beats(other):
+            return False, f"no better than {name}: {_compare(candidate, other)}"
+    return True, f"better: {_compare(candidate, active or plain)}"
+
+
+def _compare(ours: CategoryQuality, other: CategoryQuality) -> str:
+    return (
+        f"harm {ours.harm:.3f} against {other.harm:.3f}, saving {ours.saving:.3f} against {other.saving:.3f}"
+    )
+
 
 TENANTS = "tenants"
 """Key of the installation's work: ask every tenant."""

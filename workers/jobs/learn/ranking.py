@@ -29,7 +29,6 @@ from context.ranking.rank import rank
 from models.catalogs.catalog import load_version
 from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, finish, lock_lease
-from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import (
     NewSet,
     SetKind,
@@ -39,6 +38,7 @@ from models.learning.prior_set import (
 )
 from models.learning.progress import (
     LearningCounts,
+    LearningSettings,
     TeachingPlan,
     count_outcomes,
     find_counted,
@@ -46,8 +46,7 @@ from models.learning.progress import (
     read_page,
 )
 from models.learning.served_set import StoredSet, load_set
-from models.plans.outcome import settled_through
-from models.plans.relearning import find_erased_plans, settle_erased_plans
+from models.plans.outcome import find_erased_plans, settle_erased_plans, settled_through
 from workers.jobs.learn.canary import keep_judged, settle
 from workers.jobs.lifecycle import LeaseLostError
 

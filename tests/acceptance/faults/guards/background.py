@@ -155,7 +155,7 @@ GUARDS = (
     ),
     Guard(
         "supervisor: what ended is started again",
-        "afterturn/stack/supervisor.py",
+        "afterturn/stack/processes.py",
         "finished = watched.unit.once and watched.is_up",
         "finished = watched.was_up",
         ("tests/integration/test_supervisor.py::test_a_killed_process_is_started_again_after_its_delay",),

@@ -59,7 +59,7 @@ GUARDS = (
     ),
     Guard(
         "reset: the old log is behind it",
-        "models/conversations/reset.py",
+        "models/conversations/session_notes.py",
         "            start_seq=Session.last_seq,\n",
         "",
         (),

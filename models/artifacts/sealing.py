@@ -1,11 +1,43 @@
-"""Storing an artifact again after the loss of the sealing key: the same id is the same content."""
+"""Sealed artifacts: stored keys of focuses and questions, and repair after the loss of a key."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from sqlalchemy import text
 
+from context.focus import GENERAL_KEY
 from models.database import Transaction
+from models.encryption.cipher import TextKey
+from models.encryption.keys import TextCipher
+from models.encryption.settings import seals
+
+MARK_OF_KEYED = "k"
+"""First character of a keyed key; other keys have hex digits only."""
+
+
+def _says_nothing(key: str) -> bool:
+    return key == GENERAL_KEY or key.startswith(MARK_OF_KEYED)
+
+
+def _keyed(secret: TextKey, key: str) -> str:
+    return f"{MARK_OF_KEYED}{secret.hash_name(key)}"
+
+
+def stored_key(cells: TextCipher, key: str) -> str:
+    """Return a key as stored in a new row. An already stored key is returned unchanged."""
+    secret = cells.writing_key() if seals() and not _says_nothing(key) else None
+    return _keyed(secret, key) if secret else key
+
+
+def key_forms(cells: TextCipher, key: str) -> tuple[str, ...]:
+    """Return every stored form of a key: rows older than the tenant's key hold the plain key.
+
+    Raises:
+        TextUnavailableError: The tenant's key is not available.
+    """
+    secret = None if _says_nothing(key) else cells.naming_key()
+    return (key, _keyed(secret, key)) if secret else (key,)
+
 
 _MEND = text(
     """

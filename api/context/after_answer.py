@@ -1,0 +1,131 @@
+"""After an answer: hints to the background, the beginning of the request, and the served window kept."""
+
+import random
+from dataclasses import replace
+from uuid import UUID
+
+import structlog
+from fastapi import Response
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.background import BackgroundTask, BackgroundTasks
+
+from api.context.activation import RequestSize, wants_work
+from api.context.fill import FilledWindow, WindowQuery
+from api.context.respond import ResponseInputs
+from context.shadow.verdict import EVERY_PART
+from context.window.prefix_reuse import prefix_of
+from models.conversations.served_window import NewWindow, keep_window, served_window_settings
+from models.conversations.session import remember_request
+from models.conversations.session_notes import keep_prefix
+from models.conversations.standing import SessionSnapshot
+from models.conversations.summary_settings import compression_settings
+from models.database import best_effort_transaction
+from models.due_work.queue import WorkKind, enqueue
+from models.encryption.keys import TextUnavailableError
+from models.erasure.kept_receipts import receipt_digest
+from models.tenants.call_role import keep_to
+
+log = structlog.get_logger()
+
+
+def learn_request(tenant_id: UUID, standing: SessionSnapshot, asked: RequestSize) -> None:
+    """Store the request's size beside history, and queue a summary under pressure.
+
+    Both are hints for the background: the answer does not depend on either, and the next read repeats both.
+    """
+    session, budget = standing.session, asked.budget
+    window = usual = replace(session.usual_window, tokens=session.context_window)
+    if budget.named_window is not None:
+        window = session.usual_window.after(budget.named_window)
+        window = replace(window, tokens=session.context_window) if window.narrow_reads else window
+    seen = (session.system_tokens, session.tools_tokens, session.max_tokens, usual, session.asked_model)
+    now = (asked.system_tokens, asked.tools_tokens, budget.max_tokens, window, asked.model)
+    pressing = wants_work(standing, asked)
+    if seen == now and not pressing:
+        return
+    try:
+        with best_effort_transaction() as db:
+            if seen != now:
+                remember_request(
+                    db,
+                    tenant_id,
+                    session,
+                    model=asked.model,
+                    window=window,
+                    system_tokens=asked.system_tokens,
+                    tools_tokens=asked.tools_tokens,
+                    max_tokens=budget.max_tokens,
+                )
+            if pressing:
+                enqueue(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
+    except SQLAlchemyError as error:
+        log.warning("hint_lost", session_id=session.session_id, error=type(error).__name__)
+
+
+def may_be_ridden(sought: WindowQuery) -> bool:
+    """Tell whether a summary can use the request's prefix: never after an emergency or in shadow mode."""
+    session = sought.standing.session if sought.standing else None
+    return (
+        compression_settings().summarize_rides_prefix
+        and session is not None
+        and session.left_out is None
+        and sought.applied == EVERY_PART
+        and not sought.request.speakers
+    )
+
+
+def remember_prefix(tenant_id: UUID, sought: WindowQuery, filled: FilledWindow) -> None:
+    """Store the request's beginning as a hint; without the hint, a summary is requested as usual."""
+    session = sought.standing.session if sought.standing else None
+    prefix = prefix_of(filled.asked, filled.window, sought.given.chosen.tools or ())
+    if session is None or prefix is None:
+        return
+    keep_to(tenant_id)
+    try:
+        with best_effort_transaction() as db:
+            keep_prefix(db, tenant_id, session.session_id, prefix, generation=session.generation)
+    except SQLAlchemyError as error:
+        log.warning("hint_lost", session_id=session.session_id, error=type(error).__name__)
+
+
+def keep_afterwards(answer: Response, session_id: str, answering: ResponseInputs, *, call: str) -> None:
+    """Add the keeping of a window to an answer's later tasks, if the request belongs to the sample."""
+    if random.random() >= served_window_settings().served_window_share:  # noqa: S311 - a sample
+        return
+    new = _new_window(answer, session_id, answering, call)
+    present = answer.background
+    later = BackgroundTasks(present.tasks if isinstance(present, BackgroundTasks) else [])
+    if isinstance(present, BackgroundTask) and not isinstance(present, BackgroundTasks):
+        later.tasks.append(present)
+    later.add_task(_keep, answering.tenant_id, new)
+    answer.background = later
+
+
+def _new_window(answer: Response, session_id: str, answering: ResponseInputs, call: str) -> NewWindow:
+    standing, window, request = answering.standing, answering.filled.window, answering.request
+    recalled = window.user_recalled.blocks if window.user_recalled else ()
+    artifacts = {artifact.artifact_id for artifact in answering.filled.shelving.artifacts}
+    return NewWindow(
+        session_id=session_id,
+        generation=standing.session.generation if standing else None,
+        call=call,
+        user_id=request.user_id,
+        model=request.model,
+        wire=request.wire.value,
+        after_seq=standing.session.last_seq if standing else 0,
+        input_tokens=window.certificate.input_tokens,
+        budget=window.certificate.budget,
+        sources={*artifacts, *(block.session for block in recalled if block.session)},
+        body=bytes(answer.body),
+    )
+
+
+def _keep(tenant_id: UUID, new: NewWindow) -> None:
+    """Keep a window as a hint; a session changed or erased since the read keeps nothing."""
+    keep_to(tenant_id)
+    erased = receipt_digest(tenant_id, "session", new.session_id)
+    try:
+        with best_effort_transaction() as db:
+            keep_window(db, tenant_id, new, served_window_settings(), erased_sha256=erased)
+    except (SQLAlchemyError, TextUnavailableError) as error:
+        log.warning("hint_lost", session_id=new.session_id, error=type(error).__name__)
