@@ -1,11 +1,13 @@
 """Catalogs of others, and requests whose tools are known: what ranking is measured on."""
 
 import hashlib
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from benchmarks.past_plans import Bm25
 from context.catalog.read import read_catalog
 from context.catalog.types import Catalog
 from context.ranking.index import RankingIndex, build_index
@@ -13,6 +15,14 @@ from context.ranking.rank import FormerTools, build_former
 from tests.data import DATA, read_jsonl
 
 Row = dict[str, Any]
+
+SEED = 7
+MOST_TAKEN = 400
+SHORT_LISTS = (1, 1, 2, 3, 4)
+"""Sizes of lists, as those of bfcl_live."""
+SHARE_ALIKE = 0.3
+SURELY_ALIKE, MOST_ALIKE = 3, 30
+"""Places by plain BM25 of wrong tools that are near a request; the first may serve it as well."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +129,33 @@ def single_cases() -> Iterator[Case]:
             yield Case(
                 row["query"], _index([tools[each] for each in row["candidates"]]), is_gap, half_of(row["id"])
             )
+
+
+def taken_cases(name: str) -> Iterator[Case]:
+    """Read requests of a catalog twice, each with one to five of its tools: a right one, or none.
+
+    The wrong tools are any of the catalog's, some of them near the request by plain BM25.
+    """
+    shelf, chance = read_shelf(name), random.Random(SEED)  # noqa: S311 (a draw, the same each time)
+    entries, near = shelf.catalog.entries, Bm25(shelf.texts)
+    places = {tool: place for place, tool in reversed(list(enumerate(shelf.names)))}
+    asked = [request for request in shelf.requests if request.tools <= places.keys()]
+    for request in chance.sample(asked, min(len(asked), MOST_TAKEN)):
+        scores = near.scores(request.text)
+        ordered = sorted(scores, key=lambda place: (-scores[place], place))
+        alike = [place for place in ordered if shelf.names[place] not in request.tools][
+            SURELY_ALIKE:MOST_ALIKE
+        ]
+        size, wrong = chance.choice(SHORT_LISTS), list[int]()
+        while len(wrong) < size:
+            is_alike = bool(alike) and chance.random() < SHARE_ALIKE
+            place = chance.choice(alike) if is_alike else chance.randrange(len(entries))
+            if shelf.names[place] not in request.tools and place not in wrong:
+                wrong.append(place)
+        right = places[min(request.tools)]
+        for is_gap, chosen in ((True, wrong), (False, [right, *wrong[1:]])):
+            there = Catalog(tuple(entries[place] for place in chance.sample(chosen, size)))
+            yield Case(request.text, build_index(there), is_gap, request.half)
 
 
 def turn_cases() -> Iterator[Case]:

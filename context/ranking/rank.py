@@ -14,7 +14,7 @@ from context.ranking.scoring import explain_entries, find_impact, score_entries,
 from context.ranking.types import EntryFacts, GapVerdict, Ranked, RankedEntries, Ranking
 from context.text.language import UNKNOWN, detect_language
 
-LEAST_FIT = 0.59
+LEAST_FIT = 0.57
 """Least fit of the best entry; below, the entry has less than about a single word of the intent."""
 FOREIGN_WEIGHT = 0.1
 """Weight of an unknown word of another language: maybe a function word, or halves of other words."""
@@ -23,7 +23,7 @@ WHOLE_INTENT = 1.0
 CANDIDATES = 2
 MAX_UNEXPLAINED = 8
 DETECT_CHARS = 300
-LEAD = 0.8
+LEAD = 0.4
 """Bonus for a clear first place, on the scale of the fit's logarithm."""
 COMMON_WEIGHT = 0.3
 """Weight of numbers (inputs of a tool) and of verbs common to most tools, such as get, list and return."""

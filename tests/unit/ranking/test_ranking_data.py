@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.ranking import bm25_ranker, measure_former, measure_gaps, our_ranker, recall
-from benchmarks.ranking_data import read_shelf, single_cases, turn_cases
+from benchmarks.ranking_data import read_shelf, single_cases, taken_cases, turn_cases
 from context.ranking.rank import LEAST_FIT
 from tests.data import data_dir
 
@@ -35,6 +35,20 @@ def test_a_request_that_no_candidate_serves_is_mostly_seen_and_rarely_by_mistake
     grade = next(row["all"] for row in rows if row["bound"] == LEAST_FIT)
     assert grade["precision"] >= 0.9
     assert grade["recall"] >= 0.6
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "wanted"),
+    [("metatool", "metatool", 0.75), ("bfcl_multi_turn", "bfcl_multi_turn", 0.58)],
+)
+def test_a_tool_taken_away_from_a_catalog_of_others_is_mostly_missed(
+    name: str, folder: str, wanted: float
+) -> None:
+    data_dir(folder)
+    rows = measure_gaps(name, list(taken_cases(name)))
+    grade = next(row["all"] for row in rows if row["bound"] == LEAST_FIT)
+    assert grade["precision"] >= 0.75
+    assert grade["recall"] >= wanted
 
 
 def test_a_tool_that_an_earlier_version_had_is_mostly_missed_and_rarely_by_mistake() -> None:
