@@ -1,65 +1,103 @@
-"""Cache of recently used catalogs: parsed, measured and indexed once a version, not once a call."""
+"""Cache of recently used catalogs: parsed and prepared once a version, not once a call."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping
 from threading import Lock
 from uuid import UUID
 
-from api.http.errors import not_found
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.catalogs.form_revision import form_revision
+from api.http.errors import ProblemError, not_found
 from context.catalog.compact import Ladder
 from context.catalog.read import read_version
+from context.catalog.tools import ToolSizes
 from context.catalog.types import Catalog, Size
-from context.ranking.index import RankingIndex, build_index
-from context.ranking.rank import FormerTools, build_former, find_former
-from models.catalogs.catalog import CatalogVersion, find_in_force, load_earlier, load_version
+from context.ranking.index import RankingIndex
+from context.ranking.prepared import (
+    CorruptCatalogFormError,
+    PreparedCatalog,
+    pack_prepared,
+    prepare_catalog,
+    unpack_prepared,
+)
+from context.ranking.rank import find_former
+from context.types import Wire
+from models.catalogs.catalog import (
+    CatalogVersion,
+    InForce,
+    find_in_force,
+    load_earlier,
+    load_version,
+    note_use,
+)
+from models.catalogs.catalog_form import FormKey, has_form, load_form, store_form
 from models.catalogs.settings import catalog_settings
-from models.database import read_transaction
+from models.database import best_effort_transaction, read_transaction
+
+log = structlog.get_logger()
 
 _STRIPES = 16
 Place = tuple[UUID, str]
-Since = tuple[str, datetime]
-"""A digest with its activation time; the same digest activated again has other versions before."""
 
 
 class LoadedCatalog:
     """A catalog version, ready for ranking and compaction."""
 
-    def __init__(self, version: CatalogVersion, earlier: Sequence[tuple[str, str]] = ()) -> None:
-        """Parse a version; ranking indexes are built on first use.
+    def __init__(
+        self, version: CatalogVersion, form: bytes | None, prepare: Callable[[Catalog], PreparedCatalog]
+    ) -> None:
+        """Parse a version.
 
         Args:
             version: The version in force.
-            earlier: Digest and text of earlier versions with more entries, the latest first.
+            form: Its prepared form, untrusted; None for none.
+            prepare: Computes and keeps the form; called at the first use of a missing or corrupt form.
         """
         self.name = version.name
         self.digest = version.digest
         self.catalog: Catalog = read_version(version.body, version.digest, version.novel_since)
-        size = len(version.body.encode())
-        self.ladder = Ladder(self.catalog, Size(size, version.tokens))
-        self._index: RankingIndex | None = None
-        lost = (entry for digest, body in earlier for entry in read_version(body, digest, {}).entries)
-        self._lost = [entry for entry in lost if entry.entry_id not in self.catalog.places]
-        self.bytes = size * (2 if self._lost else 1)
-        self._former: FormerTools | None = None
+        self.ladder = Ladder(self.catalog, Size(len(version.body.encode()), version.tokens))
+        self._prepare = prepare
         self._lock = Lock()
+        self._prepared = self._read(form) if form else None
+
+    @property
+    def text_bytes(self) -> int:
+        """Size in bytes of text, twice with removed tools: these have an index of their own."""
+        has_former = self._prepared is not None and self._prepared.former is not None
+        return self.ladder.whole.bytes * (2 if has_former else 1)
 
     @property
     def index(self) -> RankingIndex:
         """Ranking index of the full catalog."""
+        return self.prepared.index
+
+    @property
+    def sizes(self) -> Mapping[Wire, ToolSizes]:
+        """Sizes of the tools as defined in each format."""
+        return self.prepared.sizes
+
+    @property
+    def prepared(self) -> PreparedCatalog:
+        """The prepared form, computed if it was missing."""
         with self._lock:
-            if self._index is None:
-                self._index = build_index(self.catalog)
-            return self._index
+            if self._prepared is None:
+                self._prepared = self._prepare(self.catalog)
+            return self._prepared
 
     def missed(self, intent: str, priors: Mapping[str, float] | None = None) -> str | None:
         """Name a removed tool asked for by an intent; None for none."""
-        with self._lock:
-            if self._lost:
-                self._former = build_former(self.catalog, self._lost)
-                self._lost = []
-            former = self._former
+        former = self.prepared.former
         return find_former(former, intent, priors=priors) if former else None
+
+    def _read(self, form: bytes) -> PreparedCatalog | None:
+        try:
+            return unpack_prepared(form, self.catalog)
+        except CorruptCatalogFormError as error:
+            log.warning("catalog_form_refused", digest=self.digest, reason=error.message)
+            return None
 
 
 class CatalogCache:
@@ -67,54 +105,109 @@ class CatalogCache:
 
     def __init__(self) -> None:
         """Start empty."""
-        self._loaded: OrderedDict[Place, tuple[Since, LoadedCatalog]] = OrderedDict()
+        self._loaded: OrderedDict[Place, tuple[FormKey, LoadedCatalog]] = OrderedDict()
         self._lock = Lock()
         self._loading = [Lock() for _ in range(_STRIPES)]
 
-    def find(self, tenant_id: UUID, name: str) -> LoadedCatalog:
+    def find(self, tenant_id: UUID, name: str, *, is_use: bool = True) -> LoadedCatalog:
         """Find a catalog in force, with a single query for its digest if the version is cached.
+
+        Args:
+            tenant_id: The tenant of the catalog.
+            name: Name of the catalog.
+            is_use: Note at times that the catalog is used.
 
         Raises:
             ProblemError: The tenant has no such catalog.
         """
         place = (tenant_id, name)
         with read_transaction() as db:
-            since = find_in_force(db, tenant_id, name)
-        if since is None:
+            in_force = find_in_force(db, tenant_id, name)
+        if in_force is None:
             raise not_found("catalog")
-        return self._known(place, since) or self._load(place, since)
+        if is_use and in_force.is_use_due:
+            _note_use(place)
+        return self._known(place, in_force) or self._load(place, in_force)
 
-    def _known(self, place: Place, since: Since) -> LoadedCatalog | None:
+    def prepare(self, tenant_id: UUID, name: str) -> None:
+        """Compute and store the form of a catalog in force if none is stored; a failure is only logged."""
+        place = (tenant_id, name)
+        try:
+            with read_transaction() as db:
+                in_force = find_in_force(db, *place)
+                if in_force is None or has_form(db, *place, _key(in_force)):
+                    return
+            known = self._known(place, in_force)
+            if known is None:
+                _ = self._load(place, in_force).prepared
+            else:
+                _store(place, in_force, known.catalog, known.prepared)
+        except (SQLAlchemyError, ProblemError) as error:
+            log.warning("catalogs_not_prepared", error=type(error).__name__)
+
+    def _known(self, place: Place, in_force: InForce) -> LoadedCatalog | None:
         with self._lock:
             found = self._loaded.get(place)
-            if found is None or found[0] != since:
+            if found is None or found[0] != _key(in_force):
                 return None
             self._loaded.move_to_end(place)
             return found[1]
 
-    def _load(self, place: Place, since: Since) -> LoadedCatalog:
+    def _load(self, place: Place, in_force: InForce) -> LoadedCatalog:
         """Load a new version once for all waiting calls, without holding a connection while parsing."""
         with self._loading[hash(place) % _STRIPES]:
-            known = self._known(place, since)
+            known = self._known(place, in_force)
             if known is not None:
                 return known
             with read_transaction() as db:
-                version = load_version(db, *place)
-                earlier = load_earlier(db, *place, versions=catalog_settings().catalog_former_versions)
+                version = load_version(db, *place, with_days=False)
+                form = load_form(db, *place, _key(in_force))
             if version is None:
                 raise not_found("catalog")
-            loaded = LoadedCatalog(version, earlier)
-            self._keep(place, since, loaded)
+            loaded = LoadedCatalog(version, form, lambda catalog: _prepare(place, in_force, catalog))
+            self._keep(place, _key(in_force), loaded)
         return loaded
 
-    def _keep(self, place: Place, since: Since, loaded: LoadedCatalog) -> None:
+    def _keep(self, place: Place, key: FormKey, loaded: LoadedCatalog) -> None:
         with self._lock:
-            self._loaded[place] = since, loaded
+            self._loaded[place] = key, loaded
             self._loaded.move_to_end(place)
-            held = sum(each.bytes for _, each in self._loaded.values())
+            held = sum(each.text_bytes for _, each in self._loaded.values())
             while self._loaded and held > catalog_settings().catalog_cache_bytes:
                 _, (_, oldest) = self._loaded.popitem(last=False)
-                held -= oldest.bytes
+                held -= oldest.text_bytes
+
+
+def _key(in_force: InForce) -> FormKey:
+    former = catalog_settings().catalog_former_versions
+    return FormKey(in_force.digest, in_force.since, f"{form_revision()}-{former}")
+
+
+def _prepare(place: Place, in_force: InForce, catalog: Catalog) -> PreparedCatalog:
+    """Compute a form and store it."""
+    with read_transaction() as db:
+        earlier = load_earlier(db, *place, versions=catalog_settings().catalog_former_versions)
+    lost = [entry for digest, body in earlier for entry in read_version(body, digest, {}).entries]
+    prepared = prepare_catalog(catalog, lost)
+    _store(place, in_force, catalog, prepared)
+    return prepared
+
+
+def _store(place: Place, in_force: InForce, catalog: Catalog, prepared: PreparedCatalog) -> None:
+    """Store a form for other processes and later starts; a failure only costs them the computing."""
+    try:
+        with best_effort_transaction() as db:
+            store_form(db, *place, _key(in_force), pack_prepared(catalog, prepared))
+    except SQLAlchemyError as error:
+        log.warning("catalog_form_not_stored", digest=catalog.digest, error=type(error).__name__)
+
+
+def _note_use(place: Place) -> None:
+    try:
+        with best_effort_transaction() as db:
+            note_use(db, *place)
+    except SQLAlchemyError as error:
+        log.warning("hint_lost", error=type(error).__name__)
 
 
 catalogs = CatalogCache()

@@ -2,11 +2,13 @@
 
 from dataclasses import asdict
 from typing import Annotated, Any
+from uuid import UUID
 
 import orjson
 import structlog
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response, status
 from pydantic import Field
+from starlette.background import BackgroundTask
 
 from api.answers.base import answers
 from api.answers.catalogs import (
@@ -37,6 +39,7 @@ from context.types import JsonObject
 from models.catalogs.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
 from models.catalogs.settings import catalog_settings
 from models.database import database_now, read_transaction
+from models.tenants.call_role import keep_to
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])
@@ -131,6 +134,11 @@ def store_catalog(name: CatalogName, call: CatalogCall) -> Response:
             keep_versions=settings.catalog_keep_versions,
         )
     )
+    later = None
+    if ladder.whole.bytes <= settings.catalog_prepare_at_put_bytes:
+        catalogs.prepare(caller.tenant_id, name)
+    else:
+        later = BackgroundTask(_prepare_later, caller.tenant_id, name)
     answer = {
         "name": name,
         "digest": catalog.digest,
@@ -140,7 +148,12 @@ def store_catalog(name: CatalogName, call: CatalogCall) -> Response:
         "tokens": ladder.whole.tokens,
         "changed": changed,
     }
-    return _json(answer, catalog.digest)
+    return _json(answer, catalog.digest, later)
+
+
+def _prepare_later(tenant_id: UUID, name: str) -> None:
+    keep_to(tenant_id)
+    catalogs.prepare(tenant_id, name)
 
 
 def _document(call: Call) -> object:
@@ -160,7 +173,7 @@ def show_catalog(
     """Answer with a catalog and its digest: the version in force, or the version of a given digest."""
     caller = call.caller("read")
     with read_transaction() as db:
-        version = load_version(db, caller.tenant_id, name, wanted.digest)
+        version = load_version(db, caller.tenant_id, name, wanted.digest, with_days=False)
     if version is None:
         raise not_found("catalog, or no such version of it any more")
     if if_none_match and _etag(version.digest) in {each.strip() for each in if_none_match.split(",")}:
@@ -281,5 +294,10 @@ def _etag(digest: str) -> str:
     return f'"{digest}"'
 
 
-def _json(content: object, digest: str) -> Response:
-    return Response(orjson.dumps(content), headers={"ETag": _etag(digest)}, media_type="application/json")
+def _json(content: object, digest: str, later: BackgroundTask | None = None) -> Response:
+    return Response(
+        orjson.dumps(content),
+        headers={"ETag": _etag(digest)},
+        media_type="application/json",
+        background=later,
+    )

@@ -6,13 +6,16 @@ from uuid import UUID
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.context.cache import ladders
-from api.context.tail import count_request_tools
-from api.context.tools import offer_tools
+from api.catalogs.catalog_cache import catalogs
+from api.catalogs.form_revision import form_revision
+from api.context.tools import ladder_of, offer_catalog
 from api.http.errors import ProblemError
-from context.catalog.tools import ToolLadder
+from context.ranking.index import index_tools
+from context.ranking.rank import rank
+from context.tokens import count_text
+from context.tokens.text import EncodingName
 from context.types import Wire
-from models.catalogs.catalog import find_newest
+from models.catalogs.catalog import find_last_used
 from models.catalogs.settings import catalog_settings
 from models.database import read_transaction
 from models.tenants.call_role import keep_to
@@ -24,15 +27,17 @@ PREPARE_S = 15.0
 
 
 def prepare_catalogs() -> None:
-    """Read, index and count the catalogs put last, as many as the settings say; a failure stops no start.
+    """Load the catalogs used last, as many as the settings say; a failure stops no start.
 
     The caches of catalogs and tools bound what stays.
     """
     ends_at, done = time.monotonic() + PREPARE_S, 0
+    warm_ranking()
+    form_revision()
     try:
         with read_transaction() as db:
-            newest = find_newest(db, most=catalog_settings().catalogs_prepared)
-        for tenant_id, name in newest:
+            last_used = find_last_used(db, most=catalog_settings().catalogs_prepared)
+        for tenant_id, name in last_used:
             if time.monotonic() >= ends_at:
                 break
             _prepare(tenant_id, name)
@@ -43,14 +48,19 @@ def prepare_catalogs() -> None:
         log.info("catalogs_prepared", catalogs=done)
 
 
+def warm_ranking() -> None:
+    """Read the tables of ranking and of both encodings, once for all catalogs."""
+    for encoding in (EncodingName.O200K, EncodingName.WIDE):
+        count_text("warm", encoding)
+    rank(index_tools([{"name": "warm"}]), "warm up")
+
+
 def _prepare(tenant_id: UUID, name: str) -> None:
-    """Do for a catalog what its first read would: the index, and the size of each tool at each length."""
+    """Do for a catalog what its first read would: the form, the definitions, and the sizes of all tools."""
     keep_to(tenant_id)
-    offered = offer_tools(tenant_id, None, name, Wire.OPENAI, "")
-    if not offered.tools or offered.index is None:
+    offered = offer_catalog(tenant_id, catalogs.find(tenant_id, name, is_use=False), Wire.OPENAI)
+    if not offered.tools:
         return
-    offered.index()
-    ladder = ladders.find(offered.key, ToolLadder, lambda: ToolLadder(offered.tools or ()))
+    ladder = ladder_of(offered)
     for level in range(ladder.levels):
         ladder.size(range(ladder.entries), level)
-    count_request_tools(list(offered.tools))

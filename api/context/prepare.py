@@ -17,6 +17,7 @@ from api.context.tools import (
     ToolOffer,
     ToolRoom,
     choose_tools,
+    ladder_of,
     match_tools,
     offer_tools,
     tool_names_of,
@@ -25,7 +26,6 @@ from api.context.tools import (
 from api.preflight.decide import PreflightResult, preflight_for
 from context.artifact_plans.needs_plan import ModelConfig, ModelDefaults, is_expensive_primary
 from context.catalog.fit import CatalogOverBudgetError
-from context.catalog.tools import tool_name
 from context.conversation.turns import open_turn_of
 from context.preflight.annotate import (
     KEPT,
@@ -188,11 +188,12 @@ def _keeps_tools(
     if allowed is None or not offered.tools or not caches(place.tenant_id, model):
         return False
     stay = {"", *allowed, *used_tools(offered, [*place.tail, *given.new], given.new[0].wire)}
-    fewer = [tool for tool in offered.tools if (tool_name(tool) or "") in stay]
+    ladder = ladder_of(offered)
+    fewer = [place for place, name in enumerate(ladder.names) if name in stay]
     before = place.tail[: len(place.tail) - len(open_turn_of(place.tail, given.new))]
     return keeps_list_of_tools(
-        all_tokens=count_request_tools(list(offered.tools)).tokens,
-        fewer_tokens=count_request_tools(fewer).tokens,
+        all_tokens=ladder.size(range(ladder.entries), 0).tokens,
+        fewer_tokens=ladder.size(fewer, 0).tokens,
         prefix_tokens=sum(message.tokens for message in before) + len(given.prompt) // CHARS_A_TOKEN,
         rule=learned_rule(place.tenant_id, model),
     )

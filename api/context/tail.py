@@ -122,8 +122,17 @@ def count_request_tools(tools: list[JsonObject] | None) -> ToolsCount:
     return measure_tools(tools or [], _count_tool)
 
 
+def keep_tool_count(tool: JsonObject, count: ToolCount) -> None:
+    """Keep the count of a tool that was measured before."""
+    tool_counts.keep(_tool_digest(tool), count)
+
+
 def _count_tool(tool: JsonObject) -> ToolCount:
-    return tool_counts.find(hashlib.sha256(encode(tool)).digest(), lambda: ToolCount.of(tool))
+    return tool_counts.find(_tool_digest(tool), lambda: ToolCount.of(tool))
+
+
+def _tool_digest(tool: JsonObject) -> bytes:
+    return hashlib.sha256(encode(tool)).digest()
 
 
 def _digest(kind: str, text: str) -> bytes:

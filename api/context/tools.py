@@ -9,14 +9,24 @@ from uuid import UUID
 import structlog
 
 from api.catalogs.budgets import profiles
-from api.catalogs.catalog_cache import catalogs
+from api.catalogs.catalog_cache import LoadedCatalog, catalogs
 from api.catalogs.prior_cache import prior_sets
 from api.context.cache import indexes, ladders, offers
+from api.context.tail import keep_tool_count
 from api.http.errors import ProblemError
 from api.http.values import encode
 from context.catalog.convert import Definitions, convert_tools, define_tools
 from context.catalog.fit import Compaction
-from context.catalog.tools import ToolLadder, called_names, containers, fit_tools, pinned_tools, tool_name
+from context.catalog.tools import (
+    FittedTools,
+    ToolLadder,
+    ToolSizes,
+    called_names,
+    containers,
+    fit_tools,
+    pinned_tools,
+    tool_name,
+)
 from context.catalog.types import CatalogBudget
 from context.certificate import Carried
 from context.preflight.choose_tools import MatchedTools
@@ -52,6 +62,7 @@ class ToolOffer:
         missed: A removed tool asked for by a question.
         pipelines: Other catalog entries, never part of a request.
         losses: Losses of converting the definitions to the request's format.
+        sizes: Sizes of the definitions, if measured before.
     """
 
     tools: Sequence[JsonObject] | None = None
@@ -62,6 +73,7 @@ class ToolOffer:
     missed: Callable[[str, Priors], str | None] = lambda *_: None
     pipelines: tuple[str, ...] = ()
     losses: tuple[Carried, ...] = ()
+    sizes: Callable[[], ToolSizes | None] = lambda: None
     _rankings: dict[str, tuple[Ranking, Priors]] = field(default_factory=dict, init=False, repr=False)
 
     def rank(self, question: str) -> tuple[Ranking, Priors]:
@@ -148,7 +160,13 @@ def offer_tools(
         return _own(tools, wire, model) if tools else ToolOffer(tools)
     if tools is not None:
         raise ProblemError("invalid-input", "catalog: send tools or catalog, and not both", field="catalog")
-    loaded = catalogs.find(tenant_id, catalog)
+    return offer_catalog(tenant_id, catalogs.find(tenant_id, catalog), wire, session_id=session_id)
+
+
+def offer_catalog(
+    tenant_id: UUID, loaded: LoadedCatalog, wire: Wire, *, session_id: str | None = None
+) -> ToolOffer:
+    """Offer a stored catalog's tools to a request of a session."""
     key = hashlib.sha256(f"{wire}\0{loaded.digest}".encode()).digest()
     defined = offers.find(key, Definitions, lambda: define_tools(loaded.catalog.entries, wire))
     return ToolOffer(
@@ -159,6 +177,7 @@ def offer_tools(
         lambda words: prior_sets.find(tenant_id, loaded, session_id).say(words),
         loaded.missed,
         defined.pipelines,
+        sizes=lambda: loaded.sizes[wire],
     )
 
 
@@ -250,7 +269,7 @@ def choose_tools(
     stay = None if allowed is None else {*allowed, *pinned, ""}
     filtered = () if stay is None else tuple(name for name in offered.names if name not in stay)
     profile = profiles.find(tenant_id, model)
-    ladder = ladders.find(offered.key, ToolLadder, lambda: ToolLadder(offered.tools or ()))
+    ladder = ladder_of(offered)
     ranked, gap_warning = _rank(offered, question)
     fitted = fit_tools(
         ladder,
@@ -262,7 +281,7 @@ def choose_tools(
         top_n=profile.top_n,
         most=_most(model, top_n, whole=room.whole),
     )
-    _log_cut(model, fitted.compaction)
+    _note_fit(ladder, fitted, model)
     sent = tool_names_of(fitted.tools)
     return ChosenTools(
         list(fitted.tools),
@@ -274,6 +293,18 @@ def choose_tools(
         offered.pipelines,
         offered.losses,
     )
+
+
+def ladder_of(offered: ToolOffer) -> ToolLadder:
+    """Find the ladder of an offer's tools, with the sizes that were measured before."""
+    return ladders.find(offered.key, ToolLadder, lambda: ToolLadder(offered.tools or (), offered.sizes()))
+
+
+def _note_fit(ladder: ToolLadder, fitted: FittedTools, model: str) -> None:
+    """Keep the counts of the sent tools that were measured before, and log a large cut."""
+    for tool, count in ladder.untold_counts(fitted.places, fitted.level):
+        keep_tool_count(tool, count)
+    _log_cut(model, fitted.compaction)
 
 
 def tool_names_of(tools: Sequence[JsonObject] | None) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Measure context reads against a floor on the same server, and against the raw SELECT of the same bytes.
 
-python -m benchmarks.context_read [--rounds 300] [--readers-s 10]
+python -m benchmarks.context_read [--rounds 300] [--readers-s 10] [--before CHECKOUT] [--only first]
 """
 
 import argparse
@@ -15,6 +15,7 @@ from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.context_read import plain
 from benchmarks.context_read.cases import prepare
+from benchmarks.context_read.first import measure_first
 from benchmarks.context_read.readers import READERS, measure_readers
 from benchmarks.context_read.realistic import Samples, measure_cases
 from benchmarks.report import save
@@ -69,6 +70,19 @@ def show_realistic(console: Console, samples: dict[str, Samples]) -> dict[str, d
     return results
 
 
+def show_first(console: Console, results: list[dict[str, Any]]) -> None:
+    """Print the first read of each catalog beside the warm reads, a row for each state of the process."""
+    table = Table(title="First read of a catalog in a fresh process: least of all starts, in ms")
+    for column in ("state", "case", "format"):
+        table.add_column(column)
+    for column in ("first", "warm", "first / warm", "CPU, first", "CPU, warm", "CPU, first / warm"):
+        table.add_column(column, justify="right")
+    for one in results:
+        state, case, wire, *numbers = one.values()
+        table.add_row(state, case, wire, *(f"{number:.1f}" for number in numbers))
+    console.print(table)
+
+
 def show_readers(console: Console, results: dict[str, dict[str, float]]) -> None:
     """Print the readers' figures, a column for each server."""
     table = Table(title=f"{READERS} readers of {TENANTS} tenants: closed loop, and open at 70 % of its rate")
@@ -86,16 +100,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--readers-s", type=float, default=10)
     parser.add_argument("--before", type=Path, help="root of another checkout, read in the same way")
-    parser.add_argument("--only", choices=("plain", "realistic", "readers"))
+    parser.add_argument("--only", choices=("plain", "realistic", "first", "readers"))
+    parser.add_argument(
+        "--starts", type=int, default=3, help="fresh processes for each figure of a first read"
+    )
     given, console = parser.parse_args(), Console()
     results: dict[str, Any] = {}
     with Stack(roles=(*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER)) as stack:
-        tenants = 1 if given.only in ("plain", "realistic") else TENANTS
+        tenants = 1 if given.only in ("plain", "realistic", "first") else TENANTS
         keys, after = prepare(stack, tenants) if given.only != "plain" else ([], 0)
         if given.only in (None, "plain"):
             results["plain"] = show_plain(console, plain.measure(stack, given.rounds))
         if given.only in (None, "realistic"):
             results["realistic"] = show_realistic(console, measure_cases(stack, after, given.rounds))
+        if given.only in (None, "first"):
+            results["first"] = measure_first(stack, given.starts, given.before)
+            show_first(console, results["first"])
         if given.only in (None, "readers"):
             results["readers"] = measure_readers(stack, keys, given.readers_s, given.before)
             show_readers(console, results["readers"])

@@ -9,9 +9,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -28,7 +29,7 @@ from api.http.call import BodyCall
 from models.database import read_transaction
 from models.telemetry.logging import configure_logging
 
-READY_S = 60.0
+READY_S = 180.0
 TAIL = text(
     "select seq, turn_index, role, wire, tokens, tokens_wide, body from message"
     " where tenant_id = :tenant_id and session_id = :session_id and seq > :after order by seq"
@@ -97,15 +98,24 @@ def make_measured_app() -> FastAPI:
 
 
 @contextmanager
-def serving(stack: Stack) -> Iterator[tuple[str, int]]:
-    """Run the measured application in a process of its own; give its address and its number."""
+def serving(
+    stack: Stack, *, settings: Mapping[str, str] | None = None, root: Path | None = None
+) -> Iterator[tuple[str, int]]:
+    """Run the measured application in a process of its own; give its address and its number.
+
+    Args:
+        stack: Its database and broker.
+        settings: Further settings.
+        root: Root of another checkout; None for the present one.
+    """
     port, at = free_port(), stack.at
-    settings: dict[str, str] = dict(
+    own: dict[str, str] = dict(
         application_environment(database_url=at.database_url, broker_url=at.broker_url, api_port=port)
     )
     child = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
         [sys.executable, "-m", "benchmarks.context_read.server", str(port)],
-        env={**os.environ, **settings},
+        env={**os.environ, **own, **(settings or {})},
+        cwd=root,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,  # the log of thousands of reads
     )

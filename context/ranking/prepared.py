@@ -159,6 +159,35 @@ def _numbers(index: RankingIndex) -> list["array[Any]"]:
     return [rarity, named, ends, places, impacts, fields]
 
 
+class _PackedPostings(Mapping[str, Postings]):
+    """Postings by term, each cut out of the arrays of all at its first use: an intent needs few."""
+
+    def __init__(self, terms: Sequence[str], numbers: Sequence["array[Any]"]) -> None:
+        self._rows = {term: row for row, term in enumerate(terms)}
+        self._numbers = numbers
+        self._cut: dict[str, Postings] = {}
+
+    def __getitem__(self, term: str) -> Postings:
+        found = self._cut.get(term)
+        if found is None:
+            found = self._cut[term] = self._read(self._rows[term])
+        return found
+
+    def __contains__(self, term: object) -> bool:
+        return term in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _read(self, row: int) -> Postings:
+        rarity, named, ends, places, impacts, fields = self._numbers
+        rows = slice(ends[row - 1] if row else 0, ends[row])
+        return Postings(rarity[row], places[rows], impacts[rows], fields[rows], bool(named[row]))
+
+
 def _no_numbers() -> list["array[Any]"]:
     return [array(code) for code in _INDEX_CODES]
 
@@ -166,14 +195,12 @@ def _no_numbers() -> list["array[Any]"]:
 def _read_index(
     words: JsonObject, numbers: Sequence["array[Any]"], entries: Sequence[EntryFacts]
 ) -> RankingIndex:
-    rarity, named, ends, places, impacts, fields = numbers
+    rarity, named, ends, places, *_ = numbers
     if max(places, default=-1) >= len(entries) or (ends[-1] if ends else 0) != len(places):
         raise ValueError("a posting of no entry")
-    postings, start = {}, 0
-    for term, rare, is_named, end in zip(words["terms"], rarity, named, ends, strict=True):
-        rows = slice(start, end)
-        postings[term] = Postings(rare, places[rows], impacts[rows], fields[rows], bool(is_named))
-        start = end
+    if not len(words["terms"]) == len(rarity) == len(named) == len(ends):
+        raise ValueError("a term without postings")
+    postings = _PackedPostings(words["terms"], numbers)
     phrases: dict[str, list[Phrase]] = defaultdict(list)
     for key, place, text, terms in words["phrases"]:
         phrases[key].append(Phrase(place, text, frozenset(terms)))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import (
@@ -58,6 +59,9 @@ _EARLIER = text(
 FORGET_ENTRIES_AFTER = timedelta(days=90)
 """An entry back within this time is not new."""
 
+USE_NOTED_EVERY = timedelta(hours=1)
+"""Least time between two notes that a catalog is used."""
+
 _EPOCH = date(1970, 1, 1)
 
 
@@ -71,6 +75,7 @@ class CatalogRow(Base):
     name: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     digest: Mapped[str] = mapped_column(Text(collation="C"))
     updated_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    used_at: Mapped[datetime | None]
 
 
 class StoredVersion(Base):
@@ -124,7 +129,7 @@ class CatalogVersion:
         pipelines: Number of pipelines.
         tokens: The body's tokens in the canonical count.
         put_at: Time of the last put.
-        novel_since: First day number of each entry, by entry id.
+        novel_since: First day number of each entry, by entry id, if wanted.
     """
 
     name: str
@@ -182,6 +187,7 @@ def put_catalog(
         )
     )
     _keep_entries(db, tenant_id, name, [entry.entry_id for entry in catalog.entries], now)
+    db.execute(_FORGET_FORM, place)
     db.execute(_FORGET_VERSIONS, {**place, "keep": keep_versions})
     return True
 
@@ -189,17 +195,32 @@ def put_catalog(
 def find_digest(db: Transaction, tenant_id: UUID, name: str) -> str | None:
     """Find the digest of the version in force; returns None for an unknown catalog."""
     found = find_in_force(db, tenant_id, name)
-    return found[0] if found else None
+    return found.digest if found else None
 
 
-def find_in_force(db: Transaction, tenant_id: UUID, name: str) -> tuple[str, datetime] | None:
-    """Find the digest of the version in force and the time of the change; None for an unknown catalog."""
-    row = db.execute(_IN_FORCE_SINCE, {"tenant_id": tenant_id, "name": name}).one_or_none()
-    return (row.digest, row.updated_at) if row else None
+class InForce(NamedTuple):
+    """The version in force of a catalog.
+
+    Attributes:
+        digest: Digest of the version.
+        since: Time when the version came into force; the same digest put again has other versions before.
+        is_use_due: True if the last note of a use is missing or older than `USE_NOTED_EVERY`.
+    """
+
+    digest: str
+    since: datetime
+    is_use_due: bool
+
+
+def find_in_force(db: Transaction, tenant_id: UUID, name: str) -> InForce | None:
+    """Find the version in force of a catalog; None for an unknown catalog."""
+    place = {"tenant_id": tenant_id, "name": name}
+    row = db.execute(_IN_FORCE_SINCE, {**place, "every": USE_NOTED_EVERY}).one_or_none()
+    return InForce(*row) if row else None
 
 
 def load_version(
-    db: Transaction, tenant_id: UUID, name: str, digest: str | None = None
+    db: Transaction, tenant_id: UUID, name: str, digest: str | None = None, *, with_days: bool = True
 ) -> CatalogVersion | None:
     """Read a version of a catalog.
 
@@ -208,6 +229,7 @@ def load_version(
         tenant_id: The tenant of the catalog.
         name: Name of the catalog.
         digest: Digest of the version; None for the version in force.
+        with_days: Read the first day of each entry too.
 
     Returns:
         The version; None for an unknown or forgotten version.
@@ -216,14 +238,20 @@ def load_version(
     row = db.execute(_VERSION, {**place, "digest": digest}).mappings().one_or_none()
     if row is None:
         return None
-    seen = db.execute(_SEEN, place)
+    seen = db.execute(_SEEN, place) if with_days else ()
     return CatalogVersion(name=name, novel_since={entry: (day - _EPOCH).days for entry, day in seen}, **row)
 
 
-def find_newest(db: Transaction, *, most: int) -> list[tuple[UUID, str]]:
-    """Find the catalogs put in force last, of all tenants: tenant and name, the latest first."""
-    newest = select(CatalogRow.tenant_id, CatalogRow.name).order_by(CatalogRow.updated_at.desc())
-    return [(row.tenant_id, row.name) for row in db.execute(newest.limit(most))] if most else []
+def note_use(db: Transaction, tenant_id: UUID, name: str) -> None:
+    """Note that a catalog is used now, unless noted within `USE_NOTED_EVERY`."""
+    db.execute(_NOTE_USE, {"tenant_id": tenant_id, "name": name, "every": USE_NOTED_EVERY})
+
+
+def find_last_used(db: Transaction, *, most: int) -> list[tuple[UUID, str]]:
+    """Find the catalogs used or put last, of all tenants: tenant and name, the latest first."""
+    last = func.greatest(CatalogRow.used_at, CatalogRow.updated_at)
+    found = select(CatalogRow.tenant_id, CatalogRow.name).order_by(last.desc(), CatalogRow.name)
+    return [(row.tenant_id, row.name) for row in db.execute(found.limit(most))] if most else []
 
 
 @dataclass(frozen=True)
@@ -260,7 +288,7 @@ _HOLD = text("select 1 from catalog where tenant_id = :tenant_id and name = :nam
 
 _DELETE = {
     table: text(f"delete from {table} where tenant_id = :tenant_id and name = :name")  # noqa: S608 (names of ours)
-    for table in ("catalog_entry", "catalog_version", "catalog")
+    for table in ("catalog_form", "catalog_entry", "catalog_version", "catalog")
 }
 
 _IN_FORCE = text(
@@ -271,7 +299,12 @@ _IN_FORCE = text(
     """
 )
 
-_IN_FORCE_SINCE = text("select digest, updated_at from catalog where tenant_id = :tenant_id and name = :name")
+_IN_FORCE_SINCE = text(
+    """
+    select digest, updated_at, coalesce(used_at, '-infinity') < now() - cast(:every as interval)
+    from catalog where tenant_id = :tenant_id and name = :name
+    """
+)
 
 _VERSION = text(
     """
@@ -286,6 +319,16 @@ _VERSION = text(
 _SEEN = text(
     "select entry_id, first_seen_on from catalog_entry where tenant_id = :tenant_id and name = :name"
 )
+
+_NOTE_USE = text(
+    """
+    update catalog set used_at = now()
+    where tenant_id = :tenant_id and name = :name
+        and coalesce(used_at, '-infinity') < now() - cast(:every as interval)
+    """
+)
+
+_FORGET_FORM = text("delete from catalog_form where tenant_id = :tenant_id and name = :name")
 
 _FORGET_VERSIONS = text(
     """

@@ -35,11 +35,17 @@ class CatalogSettings(Settings):
     catalog_cache_bytes: int = Field(
         32 * 2**20, ge=0, description="Size of the cache of parsed catalogs per process, in bytes of text."
     )
+    catalog_prepare_at_put_bytes: int = Field(
+        2 * 2**20,
+        ge=0,
+        description="Largest catalog, in bytes of text, that is prepared before the answer to its PUT: about "
+        "2 s of CPU a MiB. A larger one is prepared right after the answer.",
+    )
     catalogs_prepared: int = Field(
         8,
         ge=0,
-        description="Catalogs that a process of the API reads and indexes before its first request, those "
-        "put last; 0 for none.",
+        description="Catalogs that a process of the API loads before its first request, those used or put "
+        "last; 0 for none.",
     )
     profile_cache_s: float = Field(5.0, ge=0, description="Seconds to cache a model profile.")
 

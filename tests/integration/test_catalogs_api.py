@@ -240,7 +240,8 @@ def test_a_deleted_catalog_is_gone_with_its_versions_and_may_come_again(client: 
     assert post(client, "rank", intent="list the files")["entries"]
     receipt = client.delete(PATH)
     assert receipt.status_code == 200
-    assert receipt.json()["removed"] == {"catalog": 1, "catalog_version": 3, "catalog_entry": 6}
+    removed = {"catalog": 1, "catalog_version": 3, "catalog_entry": 6, "catalog_form": 1}
+    assert receipt.json()["removed"] == removed
     assert client.get(PATH).status_code == 404
     assert client.get(PATH, params={"digest": old}).status_code == 404
     assert client.post(f"{PATH}/rank", json={"intent": "list the files"}).status_code == 404
