@@ -44,10 +44,6 @@ class Picture:
         """True if limits of images apply."""
         return self.media.kind is MediaKind.IMAGE
 
-    def is_of_other_type(self, types: frozenset[str] | None) -> bool:
-        """Tell whether an image's media type is known and none of the accepted types."""
-        return self.is_image and types is not None and self.type != "" and self.type not in types
-
     def is_wider(self, side: int | None) -> bool:
         """Tell whether the longer side exceeds a number of pixels."""
         return side is not None and max(self.media.width or 0, self.media.height or 0) > side
