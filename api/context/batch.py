@@ -13,9 +13,9 @@ from api.context.routes import ContextCall, answer_context
 from api.http.call import BatchCall, documented, read_as
 from api.http.caller_limits import limits
 from api.http.errors import ProblemError, known, problem_of
-from api.http.lines import lines_of
 from api.http.values import check_id
 from api.settings import api_settings
+from api.turns.routes import lines_of
 from models.tenants.tenant import Caller
 
 router = APIRouter(prefix="/v1", tags=["context"])

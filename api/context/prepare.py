@@ -27,7 +27,9 @@ from api.preflight.decide import PreflightResult, preflight_for
 from context.artifact_plans.needs_plan import ModelConfig, ModelDefaults, is_expensive_primary
 from context.catalog.fit import CatalogOverBudgetError
 from context.conversation.turns import open_turn_of
-from context.preflight.annotate import (
+from context.preflight.choose_tools import cut_skills
+from context.preflight.config import KNOWN_TOOLS
+from context.preflight.types import (
     KEPT,
     SHADOWED,
     HintPlace,
@@ -36,8 +38,6 @@ from context.preflight.annotate import (
     unfiltered,
     with_hint_at_its_end,
 )
-from context.preflight.choose_tools import cut_skills
-from context.preflight.config import KNOWN_TOOLS
 from context.providers.prompt_cache import keeps_list_of_tools
 from context.recall.ranking import find_question
 from context.shadow.verdict import EVERY_PART, ShadowPart

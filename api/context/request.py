@@ -19,8 +19,7 @@ from api.preflight.decide import PreflightResult
 from api.turns.intake import MAX_WINDOW, MIN_WINDOW, read_messages
 from context.conversation.turns import newest_step
 from context.errors import InvalidInputError
-from context.preflight.annotate import HintPlace
-from context.preflight.types import RequestKind
+from context.preflight.types import HintPlace, RequestKind
 from context.providers.model_windows import UsualWindow
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.budget import Budget, HistoryLimit, choose_budget

@@ -16,7 +16,7 @@ from context.types import JsonObject, Message, Role
 from context.window.assemble import ActiveSummary, Unread
 from context.window.emergency import with_note
 from context.window.types import new_message, notes_message
-from context.wire.compaction import without_compaction
+from context.wire.parts import without_compaction
 from models.conversations.history import load_newest
 from models.conversations.session_state import COUNTS_REVISION, SessionState
 from models.conversations.standing import SessionSnapshot

@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.http.call import BatchCall, BodyCall, SessionId, digest_of, key_of
 from api.http.errors import ProblemError, held
 from api.settings import api_settings
-from models.conversations.turn_places import find_turn
+from models.conversations.accept import find_turn
 from models.database import Transaction, best_effort_transaction, database_now, read_transaction
 from models.due_work.queue import DueWork, WorkKind, WorkState, enqueue, find_work
 

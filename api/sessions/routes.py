@@ -28,6 +28,7 @@ from api.http.values import check_id
 from api.http.waiting import CHANGES_SESSION
 from api.sessions.sync import load_visible, revision_of
 from api.turns.intake import enqueue_of_sessions
+from models.conversations.accept import StoredTurn, find_turn, newest_turn
 from models.conversations.fork import Fork, fork_session
 from models.conversations.kept_summaries import added_ranges
 from models.conversations.listing import count_turns
@@ -36,7 +37,6 @@ from models.conversations.session_notes import reset_session
 from models.conversations.session_state import SessionState
 from models.conversations.standing import find_standing
 from models.conversations.summary import Summary, activate_version, list_summaries, retire_summaries
-from models.conversations.turn_places import StoredTurn, find_turn, newest_turn
 from models.database import Transaction, read_transaction
 from models.due_work.queue import DueWork, WorkKind, find_work
 from models.due_work.waiting import forget_refusals

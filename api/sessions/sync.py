@@ -16,7 +16,7 @@ from api.http.call import Body, BodyCall, SessionId, documented, read_as
 from api.http.errors import ProblemError, committed
 from api.http.values import check_id
 from api.http.waiting import CHANGES_SESSION
-from api.sessions.edit import read_edit
+from api.sessions.erase import read_edit
 from api.settings import api_settings
 from api.turns.intake import CLEANED, MAX_WINDOW, MIN_WINDOW, describe_messages, store_turns
 from api.turns.large_results import restore_messages, take_out
@@ -29,11 +29,11 @@ from context.conversation.compare import (
 )
 from context.conversation.turns import parse_turn_boundaries, split_steps
 from context.types import JsonObject, Message, Wire
+from models.conversations.accept import find_turns_at, newest_turn
 from models.conversations.history import load_oldest
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session import lock_sessions
 from models.conversations.session_state import SessionState
-from models.conversations.turn_places import find_turns_at, newest_turn
 from models.database import Transaction
 from models.erasure.messages import Changed, edit_message
 from models.erasure.sessions import merged, remove_turns

@@ -31,11 +31,10 @@ from api.turns.large_results import restore_messages, take_out_in
 from api.turns.routes import afterwards
 from context.conversation.compare import message_key
 from context.types import Message
-from models.conversations.extend import close_turn, extend_turn
+from models.conversations.accept import StoredTurn, close_turn, extend_turn, find_turn, newest_turn
 from models.conversations.log import OPEN, AcceptedTurn, NewTurn
 from models.conversations.session import lock_sessions
 from models.conversations.session_state import SessionState
-from models.conversations.turn_places import StoredTurn, find_turn, newest_turn
 from models.database import Transaction
 from models.telemetry.counters import Counted, count
 

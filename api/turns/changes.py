@@ -18,11 +18,11 @@ from api.turns.large_results import restore_messages
 from api.turns.routes import afterwards
 from context.conversation.compare import compare_histories
 from context.types import Message
+from models.conversations.accept import StoredTurn, find_turn, newest_turn
 from models.conversations.history import load_oldest
 from models.conversations.log import AcceptedTurn
 from models.conversations.session import lock_existing
 from models.conversations.session_state import SessionState
-from models.conversations.turn_places import StoredTurn, find_turn, newest_turn
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 from models.erasure.log import Receipt

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,14 +13,16 @@ from api.http.call import Body
 from api.http.errors import ProblemError
 from api.http.values import IN_ORDER, check_id, encode
 from api.settings import api_settings
-from api.turns.compacted import without_repeated_words
 from api.turns.large_results import measured, take_out
+from context.conversation.compare import repeats_all_words
 from context.conversation.tool_calls import PairFaultKind, find_pair_faults
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 from models.artifacts.settings import artifact_settings
 from models.conversations.accept import accept_turns
+from models.conversations.history import load_newest
 from models.conversations.log import AcceptedTurn, NewTurn
+from models.conversations.session import lock_sessions
 from models.conversations.session_state import SessionState, is_due
 from models.conversations.summary_settings import compression_settings
 from models.database import Transaction
@@ -28,6 +30,40 @@ from models.due_work.queue import WorkKind, enqueue_each
 from models.learning.served_set import name_prior_sets
 from models.plans.from_turns import plans_of_turns, store_turn_plans
 from models.recall.user import recall_settings, recalls_users
+
+
+def without_repeated_words(db: Transaction, tenant_id: UUID, turn: NewTurn) -> NewTurn:
+    """Leave out the words before a compaction that are all stored, and name them as its window.
+
+    A provider's standalone compaction answers with every word of the user, then the compaction. Any other
+    words before a compaction are the turn's own.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the turn.
+        turn: The turn as sent.
+
+    Returns:
+        The turn to store; the same turn if nothing is repeated.
+    """
+    at = max((place for place, message in enumerate(turn.messages) if message.compaction), default=0)
+    lead = turn.messages[:at]
+    if not lead or not all(message.starts_turn for message in lead):
+        return turn
+    stored = [message for message in _load(db, tenant_id, turn.session_id) if message.starts_turn]
+    if not repeats_all_words(stored, lead):
+        return turn
+    window = (*(message.seq for message in stored), 0)
+    compaction = replace(turn.messages[at], compaction=window)
+    uses = [replace(use, message=use.message - at) for use in turn.uses]
+    return replace(turn, messages=[compaction, *turn.messages[at + 1 :]], uses=uses)
+
+
+def _load(db: Transaction, tenant_id: UUID, session_id: str) -> list[Message]:
+    session = lock_sessions(db, tenant_id, [session_id])[session_id]
+    bounds = {"after_seq": session.start_seq, "up_to_seq": session.last_seq}
+    return load_newest(db, tenant_id, session_id, **bounds, most=api_settings().max_history_messages)
+
 
 MAX_WINDOW = 100_000_000
 MIN_WINDOW = 2

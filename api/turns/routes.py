@@ -1,4 +1,4 @@
-"""Turn events: single or in batches."""
+"""Turn events: single or in batches of newline-delimited JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,9 +11,8 @@ from starlette.background import BackgroundTask, BackgroundTasks
 from api.answers.base import answers
 from api.answers.sessions import BatchResults, TurnReceipt
 from api.context.reported_usage import checking, learning
-from api.http.call import BatchCall, BodyCall, SessionId, documented, read_as
-from api.http.errors import committed, problem_of
-from api.http.lines import lines_of
+from api.http.call import BatchCall, BodyCall, Call, SessionId, documented, read_as
+from api.http.errors import ProblemError, committed, problem_of
 from api.http.values import check_id
 from api.http.waiting import CHANGES_SESSION, CHANGES_SESSIONS
 from api.model_limits import raising
@@ -30,6 +29,19 @@ from api.turns.intake import (
 from context.errors import AfterturnError
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.telemetry.counters import Counted, count
+
+
+def lines_of(call: Call, most: int) -> list[bytes]:
+    """Split the body of a call at its line breaks, without empty lines.
+
+    Raises:
+        ProblemError: The body has more than `most` lines.
+    """
+    lines = [line for line in call.raw.split(b"\n") if line.strip()]
+    if len(lines) > most:
+        raise ProblemError("too-large", f"body: more than {most} lines", field="body", limit=most)
+    return lines
+
 
 router = APIRouter(prefix="/v1", tags=["turns"])
 

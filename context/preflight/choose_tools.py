@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from context.preflight.annotate import write_hint
 from context.preflight.config import KNOWN_TOOLS, TOOLS, PreflightRules
-from context.preflight.types import Category, Preflight
+from context.preflight.types import Category, Preflight, write_hint
 
 _CALLING = frozenset({"use", "using", "call", "calling", "run", "with", "via", "through", "invoke", "tool"})
 NONE_KNOWN = "tools.not_in_the_table"

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from context.preflight.annotate import write_hint
 from context.preflight.choose_tools import choose_tools, named_tools, wanted_tools
 from context.preflight.config import (
     DEFAULT_THINKING,
@@ -36,6 +35,7 @@ from context.preflight.types import (
     Previous,
     RequestKind,
     ThinkingLevel,
+    write_hint,
 )
 
 RECOGNIZED = 1.0

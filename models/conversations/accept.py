@@ -1,20 +1,114 @@
-"""Acceptance of turns: each is appended to its log once; a second delivery is recognized."""
+"""Turns: accepted once, extended, and found by id, by index or as the newest."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Text, Uuid, bindparam, func, literal_column, outerjoin, select, true
+from sqlalchemy import ARRAY, Text, Uuid, bindparam, func, literal_column, outerjoin, select, text, true
 from sqlalchemy.orm import aliased
 
 from context.providers.model_windows import known_window
-from models.conversations.log import CHANGED, AcceptedTurn, NewTurn, TurnRow, append_turns
+from models.artifacts.artifact import store_artifacts
+from models.artifacts.use import PlacedUse, add_uses
+from models.conversations.log import (
+    CHANGED,
+    INSERT_MESSAGES,
+    OPEN,
+    AcceptedTurn,
+    NewTurn,
+    TurnRow,
+    append_turns,
+    message_rows,
+)
 from models.conversations.session import STATE_COLUMNS, Session, create_missing
 from models.conversations.session_state import SessionState
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 from models.json_rows import json_of, json_rows
+
+
+@dataclass(frozen=True)
+class StoredTurn:
+    """A turn's row without its messages.
+
+    Attributes:
+        turn_id: The platform's id of the turn.
+        turn_index: Place in the session.
+        first_seq: First message of the turn.
+        last_seq: Last message of the turn.
+        body_sha256: Stored digest of the event, or a mark.
+    """
+
+    turn_id: str
+    turn_index: int
+    first_seq: int
+    last_seq: int
+    body_sha256: bytes
+
+    @property
+    def is_open(self) -> bool:
+        """True if more messages of the turn are expected."""
+        return self.body_sha256 == OPEN
+
+    def placed_in(self, session_id: str) -> AcceptedTurn:
+        """Return the place of the turn, as told to a repeated delivery."""
+        return AcceptedTurn(
+            session_id, self.turn_id, self.turn_index, self.first_seq, self.last_seq, duplicate=True
+        )
+
+    def is_told_by(self, cells: TextCipher, turn: NewTurn) -> bool:
+        """Tell whether the turn was stored from the same event, and not changed since."""
+        if self.body_sha256 in (CHANGED, OPEN):
+            return False
+        return self.body_sha256 == turn.body_sha256 or self.body_sha256 in cells.digests(turn.body_sha256)
+
+
+_COLUMNS = "turn_id, turn_index, first_seq, last_seq, body_sha256"
+_BY_ID = text(
+    f"""
+    select {_COLUMNS} from turn
+    where tenant_id = :tenant_id and session_id = :session_id and turn_id = :turn_id
+    """  # noqa: S608 (names of ours)
+)
+_NEWEST = text(
+    f"""
+    select {_COLUMNS} from turn
+    where tenant_id = :tenant_id and session_id = :session_id and first_seq > :start_seq
+    order by turn_index desc limit 1
+    """  # noqa: S608 (names of ours)
+)
+_AT = text(
+    """
+    select session_id, turn_id, turn_index, first_seq, last_seq from turn
+    where tenant_id = :tenant_id and session_id = :session_id and turn_index = any(:indexes)
+    order by turn_index
+    """
+)
+
+
+def find_turn(db: Transaction, tenant_id: UUID, session_id: str, turn_id: str) -> StoredTurn | None:
+    """Find a turn by the platform's id."""
+    return _one(db.execute(_BY_ID, {"tenant_id": tenant_id, "session_id": session_id, "turn_id": turn_id}))
+
+
+def newest_turn(db: Transaction, tenant_id: UUID, session: SessionState) -> StoredTurn | None:
+    """Find a session's newest turn since the last reset."""
+    asked = {"tenant_id": tenant_id, "session_id": session.session_id, "start_seq": session.start_seq}
+    return _one(db.execute(_NEWEST, asked))
+
+
+def _one(found: Any) -> StoredTurn | None:
+    row = found.one_or_none()
+    return StoredTurn(row[0], row[1], row[2], row[3], bytes(row[4])) if row else None
+
+
+def find_turns_at(
+    db: Transaction, tenant_id: UUID, session_id: str, indexes: Sequence[int]
+) -> list[AcceptedTurn]:
+    """Find the places of turns by index, oldest first; missing turns are passed over."""
+    asked = {"tenant_id": tenant_id, "session_id": session_id, "indexes": list(indexes)}
+    return [AcceptedTurn(*row) for row in db.execute(_AT, asked)] if indexes else []
 
 
 def accept_turns(
@@ -159,3 +253,84 @@ def _found(session_id: str, turn: Sequence[Any]) -> tuple[bytes, AcceptedTurn]:
     is_erased = body_sha256 == CHANGED and tokens == 0
     accepted = AcceptedTurn(session_id, turn_id, turn_index, first_seq, last_seq, erased=is_erased)
     return body_sha256, accepted
+
+
+_EXTEND = text(
+    f"""
+    with new_messages as (
+        {INSERT_MESSAGES}
+    ), longer as (
+        update turn set last_seq = :last_seq, tokens = tokens + :tokens, model = coalesce(:model, model),
+            context_window = coalesce(:context_window, context_window)
+        where tenant_id = :tenant_id and session_id = :session_id and turn_index = :turn_index
+    )
+    update session set last_seq = :last_seq, history_tokens = history_tokens + :tokens,
+        model = coalesce(:model, model), context_window = coalesce(:context_window, context_window),
+        last_turn_at = now()
+    where tenant_id = :tenant_id and session_id = :session_id
+    """  # noqa: S608 (a part of ours)
+)
+_CLOSE = text(
+    "update turn set body_sha256 = :digest "
+    "where tenant_id = :tenant_id and session_id = :session_id and turn_index = :turn_index"
+)
+
+
+def extend_turn(
+    db: Transaction, tenant_id: UUID, session: SessionState, turn: StoredTurn, more: NewTurn
+) -> SessionState:
+    """Append messages to the newest turn. The caller holds the session's row.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the session.
+        session: The session's state.
+        turn: The newest turn; it ends with the session's last message.
+        more: The further messages, with their large results.
+
+    Returns:
+        The session's state afterwards.
+    """
+    place = replace(turn.placed_in(more.session_id), first_seq=session.last_seq + 1)
+    last_seq = session.last_seq + len(more.messages)
+    cells = TextCipher(db, tenant_id)
+    asked = {
+        "tenant_id": tenant_id,
+        "session_id": more.session_id,
+        "turn_index": turn.turn_index,
+        "last_seq": last_seq,
+        "tokens": more.tokens,
+        "model": more.model,
+        "context_window": more.context_window,
+    }
+    db.execute(_EXTEND, {**asked, "messages": json_of(list(message_rows(cells, more, place)))})
+    store_artifacts(db, tenant_id, more.artifacts)
+    _add_uses(db, tenant_id, place.first_seq, turn, more)
+    return replace(
+        session,
+        last_seq=last_seq,
+        history_tokens=session.history_tokens + more.tokens,
+        model=more.model or session.model,
+        context_window=more.context_window or session.context_window,
+    )
+
+
+def _add_uses(db: Transaction, tenant_id: UUID, first_seq: int, turn: StoredTurn, more: NewTurn) -> None:
+    uses: Sequence[PlacedUse] = [
+        PlacedUse(more.session_id, turn.turn_index, first_seq, use) for use in more.uses
+    ]
+    add_uses(db, tenant_id, uses)
+
+
+def close_turn(db: Transaction, tenant_id: UUID, session_id: str, turn: StoredTurn, digest: bytes) -> None:
+    """Mark an open turn as complete.
+
+    Args:
+        db: A transaction; the caller holds the session's row.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        turn: The turn.
+        digest: Digest of all messages of the turn.
+    """
+    asked = {"tenant_id": tenant_id, "session_id": session_id, "turn_index": turn.turn_index}
+    db.execute(_CLOSE, {**asked, "digest": TextCipher(db, tenant_id).digest(digest)})

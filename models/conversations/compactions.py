@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, and_, exists, select
 
 from context.shape.target import target_of
 from context.types import Message, Wire
-from context.wire.compaction import cut_at_compaction, without_compaction
+from context.wire.parts import cut_at_compaction, without_compaction
 from models.conversations.history import load_messages
 from models.conversations.log import StoredMessage, TurnRow
 from models.database import Transaction

@@ -10,11 +10,11 @@ from sqlalchemy import select, text
 
 from context.types import Message
 from models.artifacts.use import ArtifactUse, NewUse, PlacedUse, add_uses
+from models.conversations.accept import StoredTurn
 from models.conversations.log import CHANGED, AcceptedTurn, NewTurn, append_turns
 from models.conversations.session import lock_existing
 from models.conversations.session_state import SessionState
 from models.conversations.summary import NewSummary, SummaryState, list_summaries, store_summary
-from models.conversations.turn_places import StoredTurn
 from models.database import Transaction
 from models.encryption.keys import TextCipher
 

@@ -11,7 +11,7 @@ from sqlalchemy import ARRAY, BigInteger, delete, func, literal, text, update
 from context.artifacts.positions import read_results
 from context.conversation.erasing import Removal, plan_removal, trim
 from context.types import Message, Role, Wire
-from context.wire.compaction import without_compaction
+from context.wire.parts import without_compaction
 from models.conversations.compactions import load_compactions
 from models.conversations.history import load_messages
 from models.conversations.log import CHANGED, StoredMessage, window_places

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from api.http import waiting
 from models import database as session
-from models.conversations.turn_places import StoredTurn, find_turn
+from models.conversations.accept import StoredTurn, find_turn
 from models.providers.context_limit import Sighting, SightingSource, learn_limit
 from models.providers.limit_report import set_limit
 from models.tenants.tenant import ensure_tenant

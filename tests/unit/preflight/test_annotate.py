@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from context.preflight.annotate import annotate, with_hint_at_its_end
+from context.preflight.types import annotate, with_hint_at_its_end
 from context.types import Wire
 from tests.unit.histories import answers
 from tests.unit.windows import ask, counted
