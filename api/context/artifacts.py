@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from functools import lru_cache
 from uuid import UUID
 
@@ -35,6 +36,7 @@ from models.artifacts.summary_lookup import ANYBODY, Maker
 from models.artifacts.use import Use, find_old, load_uses
 from models.conversations.session_state import SessionState
 from models.database import Transaction, read_transaction
+from models.read_ahead import ReadAhead
 
 PARTIAL_METHODS = frozenset({"extractive", "summary-of-excerpt"})
 """Methods with a result from some passages only."""
@@ -90,6 +92,7 @@ class ArtifactQuestion:
         cached_share: Price of a cached token as a share of the input price; 0 without a cache, or for a
             request with a budget of its own.
         least_relevance: Share of the question's words that an artifact must hold to be shown.
+        ahead: Rows of the session that were read ahead; None for none.
     """
 
     tenant_id: UUID
@@ -107,6 +110,7 @@ class ArtifactQuestion:
     arrivals: Arrivals | None = None
     cached_share: float = 0.0
     least_relevance: float = 0.0
+    ahead: ReadAhead | None = None
 
     @property
     def budget_tokens(self) -> int:
@@ -131,6 +135,7 @@ class ArtifactSelection:
         room: Room for artifacts, in stored tokens.
         arrivals: Decision about what arrived within the turn; None to show everything.
         is_anew: True if something that arrived within the turn is shown at once.
+        prices: Known prices of calls behind summaries and plans, in US dollars.
     """
 
     shelf: ArtifactCandidates | None = None
@@ -145,6 +150,7 @@ class ArtifactSelection:
     room: int = 0
     arrivals: Arrivals | None = None
     is_anew: bool = False
+    prices: Mapping[UUID, Decimal | None] = field(default_factory=dict)
 
     @property
     def keys(self) -> dict[str, SummaryKey]:
@@ -197,6 +203,7 @@ def gather_artifacts(question: ArtifactQuestion) -> ArtifactSelection:
         room=question.budget_tokens,
         arrivals=question.arrivals,
         is_anew=found.is_anew or planned.is_anew,
+        prices=found.stored.prices if found.stored else {},
     )
 
 
@@ -212,17 +219,14 @@ def _extract_tokens(question: ArtifactQuestion, artifacts: Sequence[Artifact]) -
     return max(EXTRACT_TOKENS, min(int(artifacts[0].tokens * question.cached_share), MOST_EXTRACT_TOKENS))
 
 
-def _uses(db: Transaction, question: ArtifactQuestion) -> list[Use]:
+def _uses(db: Transaction, question: ArtifactQuestion) -> Sequence[Use]:
     session = question.session
     if session is None:
         return []
-    return load_uses(
-        db,
-        question.tenant_id,
-        session.session_id,
-        after_seq=session.start_seq,
-        newest=planning_settings().artifact_newest,
-    )
+    if question.ahead and question.ahead.uses is not None:
+        return question.ahead.uses
+    bounds = {"after_seq": session.start_seq, "newest": planning_settings().artifact_newest}
+    return load_uses(db, question.tenant_id, session.session_id, **bounds)
 
 
 def _historical(uses: Sequence[Use]) -> list[Artifact]:
@@ -290,14 +294,13 @@ def _read(
 
 
 def _stored(db: Transaction, question: ArtifactQuestion, artifacts: Sequence[Artifact]) -> StoredForQuestion:
-    """Read the stored summaries and plans that may serve the question."""
-    return load_for_question(
-        db,
-        question.tenant_id,
-        question.session.session_id if question.session else None,
-        [one.artifact_id for one in artifacts],
-        question_keys(question.wanted, question.chosen.planner),
-    )
+    """Read the stored summaries and plans that may serve the question, unless they were read ahead."""
+    ids = [one.artifact_id for one in artifacts]
+    keys = question_keys(question.wanted, question.chosen.planner)
+    ahead, session = question.ahead.stored if question.ahead else None, question.session
+    if ahead and ahead.keys == keys and ahead.serves(keys.focus_key, ids):
+        return ahead
+    return load_for_question(db, question.tenant_id, session.session_id if session else None, ids, keys)
 
 
 def _find_matches(

@@ -34,6 +34,7 @@ from context.wire.edit import with_speakers
 from models.artifacts.settings import planning_settings
 from models.conversations.standing import SessionSnapshot
 from models.database import read_transaction
+from models.read_ahead import ReadAhead
 from models.recall.user import recall_settings
 from models.telemetry.tracing import span
 
@@ -68,6 +69,7 @@ class WindowQuery:
         is_trial: Whether nothing comes of it: no plan is asked for.
         is_unsigned: Whether the reasoning of the new messages was refused just now.
         is_refused: Whether the window was too large: no results are put back into earlier turns.
+        ahead: Rows of the session that were read ahead; None for none.
     """
 
     tenant_id: UUID
@@ -79,6 +81,7 @@ class WindowQuery:
     is_trial: bool = False
     is_unsigned: bool = False
     is_refused: bool = False
+    ahead: ReadAhead | None = None
 
     @property
     def shows_whole(self) -> bool:
@@ -254,6 +257,7 @@ def _select(
             arrivals=arrivals_in(tenant_id, request.model, session, [*going_on, *given.new]),
             cached_share=0.0 if sought.budget.is_narrowed else cached_share(tenant_id, request.model),
             least_relevance=LEAN_RELEVANCE if sought.is_lean else 0.0,
+            ahead=sought.ahead,
         )
     )
 
@@ -266,12 +270,19 @@ def _refused_before(sought: WindowQuery) -> RefusedBefore:
     return RefusedBefore(session.unsigned_seq, sought.is_unsigned, session.most_images)
 
 
-def load_tail(tenant_id: UUID, standing: SessionSnapshot | None, model: str, budget: Budget) -> Tail:
+def load_tail(
+    tenant_id: UUID,
+    standing: SessionSnapshot | None,
+    model: str,
+    budget: Budget,
+    ahead: ReadAhead | None = None,
+) -> Tail:
     """Read the newest raw messages, as many as the budget may take."""
     if standing is None:
         return Tail()
     with span("load tail") as step, read_transaction() as db:
-        tail = Tail(*read_tail(db, tenant_id, standing, model, budget))
+        newest = ahead.newest if ahead else None
+        tail = Tail(*read_tail(db, tenant_id, standing, model, budget, newest=newest))
         step.tell(afterturn__messages=len(tail.messages))
         return tail
 
@@ -314,7 +325,7 @@ def _put_in_place(
     if not caches(sought.tenant_id, sought.request.model):
         return history.messages, ()
     room = _room(sought, notes, opening, history)
-    return put_in_place(sought.tenant_id, standing.session, history.messages, room)
+    return put_in_place(sought.tenant_id, standing.session, history.messages, room, sought.ahead)
 
 
 def _left_tokens(sought: WindowQuery, notes: ActiveSummary | None, new: Sequence[Message]) -> int:

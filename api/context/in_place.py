@@ -11,13 +11,18 @@ from context.types import Message
 from models.artifacts.use import result_sizes
 from models.conversations.session_state import SessionState
 from models.database import read_transaction
+from models.read_ahead import ReadAhead
 
 FREE_SHARE = 0.9
 """Share of results in place in the room left by history; recall has the rest."""
 
 
 def put_in_place(
-    tenant_id: UUID, session: SessionState, before: Sequence[Message], room: Room
+    tenant_id: UUID,
+    session: SessionState,
+    before: Sequence[Message],
+    room: Room,
+    ahead: ReadAhead | None = None,
 ) -> tuple[Sequence[Message], tuple[str, ...]]:
     """Put results back into the turns before the present turn, as far as cheap.
 
@@ -28,6 +33,7 @@ def put_in_place(
         session: The session.
         before: The raw messages of earlier turns, oldest first.
         room: Room for artifacts beside the messages.
+        ahead: Rows of the session that were read ahead; None for none.
 
     Returns:
         As many messages, and the shown artifacts.
@@ -40,8 +46,11 @@ def put_in_place(
     if room.has_attachments:
         most = min(most, room.for_artifacts)
     session_id = session.session_id
+    bounds = {"from_seq": pointing[0], "to_seq": pointing[-1]}
     with read_transaction() as db:
-        sizes = result_sizes(db, tenant_id, session_id, from_seq=pointing[0], to_seq=pointing[-1])
+        sizes = ahead.result_sizes(**bounds) if ahead else None
+        if sizes is None:
+            sizes = result_sizes(db, tenant_id, session_id, **bounds)
         known = {seq: sizes[seq] for seq in pointing if seq in sizes}
         chosen = choose_in_place(known, most_tokens=most, room_tokens=room.whole)
         behind = sum(min(tokens, EXTRACT_TOKENS) for seq, tokens in known.items() if seq not in chosen)

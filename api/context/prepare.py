@@ -23,7 +23,7 @@ from api.context.tools import (
     tool_names_of,
     used_tools,
 )
-from api.preflight.decide import PreflightResult, preflight_for
+from api.preflight.decide import Conversation, PreflightResult, preflight_for
 from context.artifact_plans.needs_plan import ModelConfig, ModelDefaults, is_expensive_primary
 from context.catalog.fit import CatalogOverBudgetError
 from context.conversation.turns import open_turn_of
@@ -44,6 +44,7 @@ from context.shadow.verdict import EVERY_PART, ShadowPart
 from context.tokens.budget import Budget
 from context.types import Message
 from models.artifacts.settings import planning_settings
+from models.read_ahead import ReadAhead
 
 CHARS_A_TOKEN = 4
 """Approximate characters of a system prompt per token, for a comparison only."""
@@ -51,11 +52,12 @@ CHARS_A_TOKEN = 4
 
 @dataclass(frozen=True)
 class RequestPlace:
-    """Tenant, session and recent history of a request."""
+    """Tenant, session and recent history of a request, and rows of the session that were read ahead."""
 
     tenant_id: UUID
     session_id: str
     tail: Sequence[Message]
+    ahead: ReadAhead | None = None
 
 
 def choose_models(tenant_id: UUID, request: ContextRequest) -> ModelChoice:
@@ -225,7 +227,7 @@ def _judge(
 ) -> PreflightResult:
     return preflight_for(
         place.tenant_id,
-        place.session_id,
+        Conversation(place.session_id, place.ahead.topic if place.ahead else None),
         question,
         attachments=[each.media_type for each in request.attachments or ()],
         tools=offered.names if offered.tools is not None else None,

@@ -12,6 +12,7 @@ from api.answers.base import answers
 from api.answers.context import ContextWindow
 from api.context.activation import settle
 from api.context.after_answer import keep_afterwards, learn_request, may_be_ridden, remember_prefix
+from api.context.ahead import read_ahead_for
 from api.context.fill import FilledWindow, WindowQuery, fill_window, load_tail
 from api.context.full_history import NewPart, find_new_part, stand_under
 from api.context.prepare import RequestPlace, prepare
@@ -32,7 +33,7 @@ from api.http.waiting import wait_for_turn, wait_for_work
 from api.shadow.record import BuiltWindow, Shadow, VariantQuery, as_shown, record_shadow, shadow_of
 from context.certificate import Certificate
 from context.shadow.verdict import ShadowPart
-from models.conversations.standing import SessionSnapshot, find_standing
+from models.conversations.standing import SessionSnapshot
 from models.database import one_reading_connection, read_transaction
 from models.due_work.queue import WorkKind
 from models.learning.cache_found import Expectation
@@ -93,17 +94,19 @@ def _answer(
     tenant_id: UUID, session_id: str, part: NewPart[ContextRequest], given: ParsedRequest, *, is_trial: bool
 ) -> Response:
     request = part.request
+    shadow, read = shadow_of(tenant_id), given
     with span("load standing"), read_transaction() as db:
-        standing = find_standing(db, tenant_id, session_id, request.model)
+        ahead = read_ahead_for(db, tenant_id, session_id, request, given, applied=shadow.applied)
+        standing = ahead.standing if ahead else None
         limits = find_limits(db, tenant_id, request.model, session_id, standing)
     request = with_known_window(tenant_id, request, standing)
-    budget, shadow, read = budget_of(request, limits), shadow_of(tenant_id), given
+    budget = budget_of(request, limits)
     under = partial(stand_under, tenant_id, request=request, new=given.new, budget=budget)
     standing = part.before(under(standing))
     shown = as_shown(standing, shadow.applied)
-    tail = load_tail(tenant_id, shown, request.model, budget)
+    tail = load_tail(tenant_id, shown, request.model, budget, ahead)
     with span("rank tools"):
-        place = RequestPlace(tenant_id, session_id, tail.messages)
+        place = RequestPlace(tenant_id, session_id, tail.messages, ahead)
         given = prepare(place, request, given, budget, shadow.applied, is_trial=is_trial)
     asked, before = ask(request, given, limits, standing), standing
     standing, activation = settle(tenant_id, standing, asked, keep=not is_trial) if standing else (None, None)
@@ -113,7 +116,16 @@ def _answer(
         shown = as_shown(standing, shadow.applied)
     if ShadowPart.SUMMARIES not in shadow.applied:
         activation = None
-    sought = WindowQuery(tenant_id, request, given, shown, asked.budget, shadow.applied, is_trial=is_trial)
+    sought = WindowQuery(
+        tenant_id,
+        request,
+        given,
+        shown,
+        asked.budget,
+        shadow.applied,
+        is_trial=is_trial,
+        ahead=ahead if is_same else None,
+    )
     filled = fill_window(sought, tail if is_same else None)
     if standing and not is_trial:
         learn_request(tenant_id, standing, asked)

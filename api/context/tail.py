@@ -21,18 +21,30 @@ from models.conversations.history import load_newest
 from models.conversations.session_state import COUNTS_REVISION, SessionState
 from models.conversations.standing import SessionSnapshot
 from models.database import Transaction
+from models.read_ahead import NewestMessages
 
 MIN_READ, MAX_READ = 64, 2_000
 """Fewest and most messages of a query."""
+
+MORE_THAN_AVERAGE = 1.3
+"""Factor on the messages that fill the budget on average."""
 
 MOST_MESSAGES, MOST_TOKENS = 5_000, 2_000_000
 """End of reading without a turn's start: a turn of such a size is left out whole."""
 
 
 def read_tail(
-    db: Transaction, tenant_id: UUID, standing: SessionSnapshot, model: str, budget: Budget
+    db: Transaction,
+    tenant_id: UUID,
+    standing: SessionSnapshot,
+    model: str,
+    budget: Budget,
+    *,
+    newest: NewestMessages | None = None,
 ) -> tuple[list[Message], Unread | None]:
     """Read raw messages from the newest back until the window is full, and a turn's start is included.
+
+    Messages that were read ahead are not read again.
 
     Returns:
         The messages, oldest first, and the unread older messages. A message kept by an emergency comes before
@@ -43,15 +55,17 @@ def read_tail(
     tail: list[Message] = []
     most = _rows_to_fill(session, budget)
     while up_to > after and not _is_enough(tail, model, budget):
-        part = load_newest(db, tenant_id, session.session_id, after_seq=after, up_to_seq=up_to, most=most)
+        bounds = {"after_seq": after, "up_to_seq": up_to, "most": most}
+        known = newest.find(**bounds) if newest else None
+        part = load_newest(db, tenant_id, session.session_id, **bounds) if known is None else known
         if session.counts_revision < COUNTS_REVISION:
             part = list(map(counted_now, part))
         up_to = part[0].seq - 1 if len(part) == most else after
         tail = _without_compactions(part) + tail
     left_out = session.left_out
     if up_to > after:
-        known = session.raw_tokens - sum(message.tokens for message in tail)
-        return tail, Unread(after + 1, up_to, None if left_out else max(known, 0))
+        tokens = session.raw_tokens - sum(message.tokens for message in tail)
+        return tail, Unread(after + 1, up_to, None if left_out else max(tokens, 0))
     if left_out and left_out.kept_seq:
         kept = left_out.kept_seq
         tail = [
@@ -81,7 +95,7 @@ def _is_enough(tail: Sequence[Message], model: str, budget: Budget) -> bool:
 def _rows_to_fill(session: SessionState, budget: Budget) -> int:
     """Estimate the rows needed to fill the budget, by the session's average, and slightly more."""
     average = max(session.raw_tokens / max(session.raw_messages, 1), 1)
-    return min(max(int(budget.input_tokens / average * 1.3), MIN_READ), MAX_READ)
+    return min(max(int(budget.input_tokens / average * MORE_THAN_AVERAGE), MIN_READ), MAX_READ)
 
 
 def notes_of(standing: SessionSnapshot | None) -> ActiveSummary | None:

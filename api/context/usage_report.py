@@ -76,8 +76,11 @@ def _cost(
     summarizer = tuple(UUID(call) for one in shelved.execution.used for call in one.reading.call_ids)
     if not planner and not summarizer:
         return None
-    with read_transaction() as db:
-        prices = find_prices(db, tenant_id, (*planner, *summarizer))
+    prices = {call: shelving.prices[call] for call in (*planner, *summarizer) if call in shelving.prices}
+    unknown = {*planner, *summarizer} - prices.keys()
+    if unknown:
+        with read_transaction() as db:
+            prices |= find_prices(db, tenant_id, unknown)
     cost = ContextPlanningCost.of_calls(
         planner=_priced(planner, prices), summarizer=_priced(dict.fromkeys(summarizer), prices)
     )

@@ -117,9 +117,22 @@ class PreflightResult:
     recording: BackgroundTask | None
 
 
+@dataclass(frozen=True)
+class Conversation:
+    """The session of a message, possibly without a turn yet.
+
+    Attributes:
+        session_id: The session.
+        topic: The session's topic, read just before; None to read it.
+    """
+
+    session_id: str
+    topic: Topic | None = None
+
+
 def preflight_for(
     tenant_id: UUID,
-    session_id: str | None,
+    conversation: Conversation | None,
     text: str,
     *,
     attachments: Sequence[str] = (),
@@ -133,7 +146,7 @@ def preflight_for(
 
     Args:
         tenant_id: The message's tenant.
-        session_id: The conversation, possibly without a turn yet; None for none.
+        conversation: The session; None for none.
         text: The user's text.
         attachments: The media type or the name of each attachment.
         tools: The names of the caller's tools, after its own denials; None if unknown.
@@ -145,8 +158,9 @@ def preflight_for(
     began = time.perf_counter()
     policy = policy_of(tenant_id)
     topic, previous, pinned = None, None, {*called, *(set(matched.best) - policy.config.known_tools)}
-    if session_id is not None and kind is RequestKind.USER and policy.config.enabled:
-        topic, previous = _find_previous(tenant_id, session_id, text, policy.config)
+    session_id = conversation.session_id if conversation else None
+    if conversation and kind is RequestKind.USER and policy.config.enabled:
+        topic, previous = _find_previous(tenant_id, conversation, text, policy.config)
     found = classify(
         text,
         attachments=attachments,
@@ -182,18 +196,18 @@ def _outcome(found: Preflight) -> str:
 
 
 def _find_previous(
-    tenant_id: UUID, session_id: str, text: str, config: PreflightRules
+    tenant_id: UUID, conversation: Conversation, text: str, config: PreflightRules
 ) -> tuple[Topic | None, Previous | None]:
     """Find a session's topic; without a stored topic, classify the users' last questions."""
     with read_transaction() as db:
-        topic = find_topic(db, tenant_id, session_id)
+        topic = conversation.topic or find_topic(db, tenant_id, conversation.session_id)
         if topic is None:
             return None, None
         if topic.categories is not None:
             return topic, Previous(past_categories(topic.categories), topic.age_s, topic.confidence)
         if not is_follow_up(text):
             return topic, None
-        asked = load_asked(db, tenant_id, session_id, most=MOST_ASKED)
+        asked = load_asked(db, tenant_id, conversation.session_id, most=MOST_ASKED)
     for message, age_s in asked:
         said = find_question([message])
         if said and not is_follow_up(said):

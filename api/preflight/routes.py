@@ -17,7 +17,7 @@ from api.context.tools import ToolOffer, match_tools, name_tools, used_tools
 from api.http.call import Body, BodyCall, documented
 from api.http.errors import ProblemError, committed
 from api.http.values import check_id
-from api.preflight.decide import Policy, load_factors, load_policy, policies, preflight_for
+from api.preflight.decide import Conversation, Policy, load_factors, load_policy, policies, preflight_for
 from context.catalog.tools import tool_name
 from context.preflight.config import read_config, write_config
 from context.preflight.types import Preflight, RequestKind, ThinkingLevel
@@ -91,7 +91,7 @@ def classify_message(call: BodyCall) -> Response:
     offered = name_tools(request.tools or ())
     judged = preflight_for(
         caller.tenant_id,
-        request.session_id,
+        Conversation(request.session_id) if request.session_id is not None else None,
         request.message,
         attachments=attachment_kinds(request.attachments or ()),
         tools=names,

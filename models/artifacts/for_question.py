@@ -1,15 +1,19 @@
 """Summaries and plans of artifacts that may serve a question, read in one statement."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
+import orjson
 from sqlalchemy import text
 
 from models.artifacts.plan import (
     MOST_PLANS,
+    PLAN_CALLS_SQL,
     PLAN_SQL,
     ArtifactPlanRecord,
     PlanKey,
@@ -19,6 +23,7 @@ from models.artifacts.plan import (
 from models.artifacts.sealing import key_forms
 from models.artifacts.summary_lookup import (
     CANDIDATE_SQL,
+    EXACT_CALLS_SQL,
     EXACT_SQL,
     MOST_CANDIDATES,
     Candidate,
@@ -29,7 +34,6 @@ from models.artifacts.summary_lookup import (
 )
 from models.database import Transaction
 from models.encryption.keys import TextCipher
-from models.json_rows import read_rows
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ class StoredForQuestion:
         near: Ready summaries for any focus, with their times; the latest used first.
         plans: Ready plans of the session, and plans for the question.
         question_forms: Every stored form of the question's key.
+        prices: Prices in US dollars of the calls behind `exact` and `plans`; None for an unknown price.
     """
 
     keys: QuestionKeys
@@ -70,6 +75,7 @@ class StoredForQuestion:
     near: Sequence[tuple[Candidate, datetime | None]] = ()
     plans: Sequence[ArtifactPlanRecord] = ()
     question_forms: Collection[str] = field(default=frozenset(), repr=False)
+    prices: Mapping[UUID, Decimal | None] = field(default_factory=dict)
 
     def serves(self, focus_key: str, artifact_ids: Collection[str]) -> bool:
         """Tell whether the summaries of the artifacts for a focus were read."""
@@ -115,6 +121,13 @@ def _is_by(made_at: datetime | None, ready_by: datetime | None) -> bool:
     return ready_by is None or (made_at is not None and made_at <= ready_by)
 
 
+FOR_QUESTION_SQL = f"""json_build_array({EXACT_SQL}, {CANDIDATE_SQL}, {PLAN_SQL}, (
+    select json_agg(json_build_array(call.call_id, cast(call.price_usd as text)))
+    from llm_call call
+    where call.tenant_id = asked.tenant_id and call.call_id in ({EXACT_CALLS_SQL} union all {PLAN_CALLS_SQL})
+))"""  # noqa: S608 (parts of our own)
+"""Everything for the question of `asked` about the artifacts in `used`; see `read_for_question`."""
+
 _FOR_QUESTION = text(f"""
     with asked as (
         select cast(:tenant_id as uuid) as tenant_id, cast(:session_id as text) collate "C" as session_id,
@@ -123,7 +136,7 @@ _FOR_QUESTION = text(f"""
     ), used as (
         select unnest(cast(:artifact_ids as text[]) collate "C") as artifact_id
     )
-    select cast({EXACT_SQL} as text), cast({CANDIDATE_SQL} as text), cast({PLAN_SQL} as text) from asked
+    select cast({FOR_QUESTION_SQL} as text) from asked
 """)  # noqa: S608 (parts of our own)
 
 
@@ -145,23 +158,30 @@ def load_for_question(
     """
     cells = TextCipher(db, tenant_id)
     asked = {"tenant_id": tenant_id, "session_id": session_id, "artifact_ids": sorted(artifact_ids)}
-    row = db.execute(_FOR_QUESTION, {**asked, **keys.forms(cells)}).one()
-    return read_for_question(cells, keys, artifact_ids, list(map(read_rows, row)))
+    stored = db.execute(_FOR_QUESTION, {**asked, **keys.forms(cells)}).scalar_one()
+    return read_for_question(cells, keys, artifact_ids, orjson.loads(stored))
 
 
 def read_for_question(
     cells: TextCipher,
     keys: QuestionKeys,
     artifact_ids: Collection[str],
-    rows: Sequence[Sequence[Sequence[Any]]],
+    rows: Sequence[Sequence[Sequence[Any]] | None],
 ) -> StoredForQuestion:
-    """Read the rows of `EXACT_SQL`, of `CANDIDATE_SQL` and of `PLAN_SQL`."""
-    exact, near, plans = rows
+    """Read the rows of `FOR_QUESTION_SQL`."""
+    exact, near, plans, priced = (each or () for each in rows)
+    summaries = [read_exact(cells, row) for row in exact]
+    known = [read_plan(cells, row) for row in plans]
+    called = [*(summary.call_ids for summary, _ in summaries), *(plan.call_ids for plan in known)]
     return StoredForQuestion(
         keys,
         frozenset(artifact_ids),
-        [read_exact(cells, row) for row in exact],
+        summaries,
         [read_candidate(cells, row) for row in near],
-        [read_plan(cells, row) for row in plans],
+        known,
         frozenset(keys.forms(cells)["question_keys"]),
+        {
+            **dict.fromkeys(chain.from_iterable(called)),
+            **{UUID(call): price and Decimal(price) for call, price in priced},
+        },
     )

@@ -171,12 +171,14 @@ _COLUMNS = [
     for name in (*_KEY, *(name for name in ArtifactPlanRecord.__dataclass_fields__ if name != "key"))
 ]
 
-PLAN_SQL = f"""(
-    select json_agg(json_build_array({", ".join(f"plan.{column.name}" for column in _COLUMNS)}))
-    from artifact_plan plan
+_FOR_QUESTION_SQL = f"""from artifact_plan plan
     where plan.tenant_id = asked.tenant_id and plan.session_id = asked.session_id
-        and (plan.state = '{PlanState.READY}' or plan.question_key = any(asked.question_keys))
-)"""  # noqa: S608 (parts of our own)
+        and (plan.state = '{PlanState.READY}' or plan.question_key = any(asked.question_keys))"""
+PLAN_CALLS_SQL = f"select unnest(plan.call_ids) {_FOR_QUESTION_SQL}"
+"""The calls behind the plans of `PLAN_SQL`."""
+
+_COLUMNS_SQL = ", ".join(f"plan.{column.name}" for column in _COLUMNS)
+PLAN_SQL = f"(select json_agg(json_build_array({_COLUMNS_SQL})) {_FOR_QUESTION_SQL})"
 """The ready plans of a session, and those for the question of `asked`, as JSON; see `read_plan`."""
 
 _TRIM = text(

@@ -109,11 +109,15 @@ _IN_FORCE_SQL = f"""
     summary.tenant_id = asked.tenant_id and summary.artifact_id in (select artifact_id from used)
     and summary.state = '{ReadingState.READY}' and summary.expires_at > now()
 """  # noqa: S608 (parts of our own)
+_FOR_FOCUS_SQL = f"{_IN_FORCE_SQL} and summary.focus_key = any(asked.focus_keys)"
+EXACT_CALLS_SQL = f"select unnest(summary.call_ids) from artifact_summary summary where {_FOR_FOCUS_SQL}"  # noqa: S608
+"""The calls behind the entries of `EXACT_SQL`."""
+
 EXACT_SQL = f"""(
     select json_agg(json_build_array({_KEY_SQL}, summary.focus, summary.terms, summary.text, summary.tokens,
         coalesce(summary.tokens_wide, summary.tokens), coalesce(summary.method, ''), summary.call_ids,
         summary.ready_at, summary.asked_models) order by summary.ready_at)
-    from artifact_summary summary where {_IN_FORCE_SQL} and summary.focus_key = any(asked.focus_keys)
+    from artifact_summary summary where {_FOR_FOCUS_SQL}
 )"""  # noqa: S608 (parts of our own)
 """The entries of the artifacts in `used` for the focus of `asked`, as JSON; see `read_exact`."""
 

@@ -26,6 +26,7 @@ from models.artifacts.artifact import ArtifactFacts, artifact_value, open_conten
 from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.json_rows import read_time
 
 ARTIFACT_KEY = ["artifact.tenant_id", "artifact.artifact_id"]
 
@@ -163,21 +164,32 @@ class Use:
         return Access(self.seq, subject, self.artifact.artifact_id if self.artifact else None)
 
 
-_OF_SESSION = text(
-    """
-    select u.seq, u.place, u.turn_index, u.tool, u.subject, u.writes, u.source, u.created_at, a.artifact_id,
+_COLUMNS_SQL = """
+    u.seq, u.place, u.turn_index, u.tool, u.subject, u.writes, u.source, u.created_at, a.artifact_id,
         a.artifact_type, a.kind, a.title, a.media_type, a.size_chars, a.size_bytes, a.tokens, a.tokens_wide,
         a.preview, a.language, a.created_at, a.last_used_at, a.indexed_with
+"""
+_NEWEST_SQL = """
     from (
         select * from artifact_use
-        where tenant_id = :tenant_id and session_id = :session_id and seq > :after_seq
-        order by seq desc, place desc limit :newest
+        where tenant_id = {tenant_id} and session_id = {session_id} and seq > {after_seq}
+        order by seq desc, place desc limit {newest}
     ) u
     left join artifact a on a.tenant_id = u.tenant_id and a.artifact_id = u.artifact_id
-    order by u.seq, u.place
-    """
+"""
+_OF_SESSION = text(
+    "select"
+    + _COLUMNS_SQL
+    + _NEWEST_SQL.format(
+        tenant_id=":tenant_id", session_id=":session_id", after_seq=":after_seq", newest=":newest"
+    )
+    + "order by u.seq, u.place"
 )
+USED_SQL = f"select u.seq, u.place, a.artifact_id, json_build_array({_COLUMNS_SQL}) as use {_NEWEST_SQL}"
+"""The newest uses of a session: their place, the artifact, and the whole as JSON; see `read_use`."""
 _USE_COLUMNS = 8
+_ARTIFACT_ID = 8
+_TIMES = (7, 19, 20)
 
 
 def load_uses(db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, newest: int) -> list[Use]:
@@ -195,11 +207,19 @@ def load_uses(db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: i
     return [_use(cells, session_id, row) for row in db.execute(_OF_SESSION, asked)]
 
 
+def read_use(cells: TextCipher, session_id: str, row: Sequence[Any]) -> Use:
+    """Read a use of `USED_SQL`."""
+    values = list(row)
+    for place in _TIMES:
+        values[place] = read_time(values[place])
+    return _use(cells, session_id, values)
+
+
 def _use(cells: TextCipher, session_id: str, row: Any) -> Use:
     seq, place, turn_index, tool, subject, writes, source, created_at = row[:_USE_COLUMNS]
     subject = cells.open("artifact_use.subject", subject, session_id, seq, place)
     use = Use(seq, place, turn_index, tool, subject, writes, None)
-    if row.artifact_id is None:
+    if row[_ARTIFACT_ID] is None:
         return use
     facts = read_facts(cells, row[_USE_COLUMNS:])
     return replace(use, artifact=_historical(facts, use, source, created_at))

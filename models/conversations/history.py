@@ -16,6 +16,7 @@ from models.database import Transaction
 from models.encryption.cipher import MARK
 from models.encryption.keys import TextCipher
 from models.encryption.settings import has_masters
+from models.json_rows import read_time
 
 _MESSAGE_COLUMNS = (
     StoredMessage.seq,
@@ -28,6 +29,7 @@ _MESSAGE_COLUMNS = (
     StoredMessage.speaker,
     StoredMessage.tokens_wide,
 )
+_COMPLETED_AT = 10
 _OF_SESSION = (
     select(*_MESSAGE_COLUMNS, TurnRow.model, TurnRow.completed_at, StoredMessage.compaction)
     .outerjoin(
@@ -74,6 +76,30 @@ def load_newest(
         },
     ).all()
     return _messages(db, tenant_id, session_id, reversed(rows))
+
+
+NEWEST_SQL = """(
+    select json_agg(json_build_array(message.seq, message.role, message.tokens, message.body,
+        message.call_ids, message.answer_ids, message.wire, message.speaker, message.tokens_wide, turn.model,
+        turn.completed_at, message.compaction) order by message.seq)
+    from (
+        select * from message
+        where message.tenant_id = session.tenant_id and message.session_id = session.session_id
+            and message.seq > {after_seq} and message.seq <= session.last_seq
+        order by message.seq desc limit {most}
+    ) message
+    left join turn on turn.tenant_id = message.tenant_id and turn.session_id = message.session_id
+        and turn.turn_index = message.turn_index
+)"""
+"""The newest messages of `session` as JSON, oldest first; see `read_newest`."""
+
+
+def read_newest(cells: TextCipher, session_id: str, rows: Iterable[Sequence[Any]]) -> list[Message]:
+    """Read the messages of `NEWEST_SQL`."""
+    return [
+        _message(cells, session_id, (*row[:_COMPLETED_AT], read_time(row[_COMPLETED_AT]), row[-1]))
+        for row in rows
+    ]
 
 
 def load_oldest(

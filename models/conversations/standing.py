@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, distinct, func, select
@@ -121,7 +122,7 @@ def _artifact_work() -> ColumnElement[int]:
     )
 
 
-_QUERY = (
+STANDING_QUERY = (
     select(
         *STATE_COLUMNS,
         *TEXT_COLUMNS,
@@ -154,6 +155,8 @@ _QUERY = (
     .where(Session.tenant_id == bindparam("tenant_id"), Session.session_id == bindparam("session_id"))
 )
 
+"""A session's row, its summary in force and its due work; see `read_standing`."""
+
 _LAST_MODEL = select(Session.model).where(
     Session.tenant_id == bindparam("tenant_id"), Session.session_id == bindparam("session_id")
 )
@@ -169,11 +172,16 @@ def find_standing(
     asked = {"tenant_id": tenant_id, "session_id": session_id}
     if model is None:
         model = db.execute(_LAST_MODEL, asked).scalar_one_or_none()
-    row = db.execute(_QUERY, {**asked, **names_of(model)}).one_or_none()
-    if row is None:
-        return None
-    split = len(STATE_COLUMNS)
-    session, summary = SessionState(*row[:split]), row[split : split + len(TEXT_COLUMNS)]
+    row = db.execute(STANDING_QUERY, {**asked, **names_of(model)}).one_or_none()
+    return None if row is None else read_standing(db, tenant_id, session_id, row)
+
+
+def read_standing(db: Transaction, tenant_id: UUID, session_id: str, row: Sequence[Any]) -> SessionSnapshot:
+    """Read a row of `STANDING_QUERY`; the compactions of a session with such are loaded besides."""
+    split, end = len(STATE_COLUMNS), len(STATE_COLUMNS) + len(TEXT_COLUMNS)
+    session, summary = SessionState(*row[:split]), row[split:end]
+    *facts, has_compactions = row[end:]
     found = None if summary[0] is None else read_summary(TextCipher(db, tenant_id), session_id, summary)
-    compactions = load_compactions(db, tenant_id, session_id, after_seq=session.start_seq) if row[-1] else []
-    return replace(SessionSnapshot(session, found, *row[-6:-1]), compactions=compactions)
+    after_seq = session.start_seq
+    compactions = load_compactions(db, tenant_id, session_id, after_seq=after_seq) if has_compactions else []
+    return replace(SessionSnapshot(session, found, *facts), compactions=compactions)

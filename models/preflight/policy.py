@@ -194,23 +194,23 @@ _HABITS = (
 _RECALLS = or_(Session.summarized_seq > Session.start_seq, Session.cut_seq > Session.start_seq)
 """True when older turns are hidden from windows, so that only recall shows the words."""
 
+TOPIC_COLUMNS = (
+    Session.last_turn_index,
+    PreflightSession.categories,
+    func.coalesce(PreflightSession.confidence, 0.0),
+    func.coalesce(func.extract("epoch", func.now() - PreflightSession.decided_at), 0.0),
+    _HABITS,
+    _RECALLS,
+)
+"""A session's last topic, in a query of sessions joined by `TOPIC_OF_SESSION`; see `read_topic`."""
+
+TOPIC_OF_SESSION = and_(
+    PreflightSession.tenant_id == Session.tenant_id, PreflightSession.session_id == Session.session_id
+)
+
 _TOPIC = (
-    select(
-        Session.last_turn_index,
-        PreflightSession.categories,
-        func.coalesce(PreflightSession.confidence, 0.0),
-        func.coalesce(func.extract("epoch", func.now() - PreflightSession.decided_at), 0.0),
-        _HABITS,
-        _RECALLS,
-    )
-    .join(
-        PreflightSession,
-        and_(
-            PreflightSession.tenant_id == Session.tenant_id,
-            PreflightSession.session_id == Session.session_id,
-        ),
-        isouter=True,
-    )
+    select(*TOPIC_COLUMNS)
+    .join(PreflightSession, TOPIC_OF_SESSION, isouter=True)
     .where(Session.tenant_id == bindparam("tenant_id"), Session.session_id == bindparam("session_id"))
 )
 
@@ -218,7 +218,12 @@ _TOPIC = (
 def find_topic(db: Transaction, tenant_id: UUID, session_id: str) -> Topic | None:
     """Find the last topic of a session; returns None when no turn of the session was ever accepted."""
     row = db.execute(_TOPIC, {"tenant_id": tenant_id, "session_id": session_id}).one_or_none()
-    return Topic(row[0], row[1], float(row[2]), float(row[3]), row[4] or {}, bool(row[5])) if row else None
+    return read_topic(row) if row else None
+
+
+def read_topic(row: Sequence[Any]) -> Topic:
+    """Read a row of `TOPIC_COLUMNS`."""
+    return Topic(row[0], row[1], float(row[2]), float(row[3]), row[4] or {}, bool(row[5]))
 
 
 _LAST_ASKED = (
