@@ -1,5 +1,6 @@
 """The application: routers, errors, and the duration of each answer."""
 
+import gc
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -82,6 +83,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     to_thread.current_default_thread_limiter().total_tokens = api_settings().api_threads
     await to_thread.run_sync(count_text, "warm")
     await to_thread.run_sync(prepare_catalogs)
+    _spare_collections()
     limits.open()
     group.tell_ready()
     try:
@@ -91,6 +93,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     finally:
         await to_thread.run_sync(close_traces)
         await to_thread.run_sync(limits.close)
+
+
+@cache
+def _spare_collections() -> None:
+    """Keep the garbage collector from what lives as long as the process; once for each process."""
+    gc.collect()
+    gc.freeze()
 
 
 def make_app() -> FastAPI:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from api.settings import api_settings
 from context.providers.usage import model_key
+from context.tokens.text import LineCounts
 from models.database import Transaction, read_transaction
 
 Lesson = TypeVar("Lesson")
@@ -44,6 +45,14 @@ class Kept:
 ladders = Kept(256)
 indexes = Kept(256)
 offers = Kept(64)
+
+_line_counts = Kept(32)
+_MOST_LINES = 4_096
+
+
+def line_counts_of(tenant_id: UUID) -> LineCounts:
+    """Return the counts of lines in a tenant's windows; no time tells a tenant of another's lines."""
+    return _line_counts.find(tenant_id, LineCounts, lambda: LineCounts(_MOST_LINES))
 
 
 @dataclass(frozen=True)

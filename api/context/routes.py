@@ -13,6 +13,7 @@ from api.answers.context import ContextWindow
 from api.context.activation import settle
 from api.context.after_answer import keep_afterwards, learn_request, may_be_ridden, remember_prefix
 from api.context.ahead import read_ahead_for
+from api.context.cache import line_counts_of
 from api.context.fill import FilledWindow, WindowQuery, fill_window, load_tail
 from api.context.full_history import NewPart, find_new_part, stand_under
 from api.context.prepare import RequestPlace, prepare
@@ -33,6 +34,7 @@ from api.http.waiting import wait_for_turn, wait_for_work
 from api.shadow.record import BuiltWindow, Shadow, VariantQuery, as_shown, record_shadow, shadow_of
 from context.certificate import Certificate
 from context.shadow.verdict import ShadowPart
+from context.tokens.text import counting_with
 from models.conversations.standing import SessionSnapshot
 from models.database import one_reading_connection, read_transaction
 from models.due_work.queue import WorkKind
@@ -86,7 +88,8 @@ def answer_context(
     if request.wait_ms:
         wait_for_work(tenant_id, WorkKind.SUMMARIZE, session_id, request.wait_ms)
     # A caller that waits for a plan would hold the connection meanwhile.
-    with nullcontext() if request.wait_ms else one_reading_connection():
+    connection = nullcontext() if request.wait_ms else one_reading_connection()
+    with connection, counting_with(line_counts_of(tenant_id)):
         return _answer(tenant_id, session_id, part, given, is_trial=is_trial)
 
 

@@ -9,6 +9,8 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import StrEnum
 from functools import lru_cache
 from importlib.util import find_spec
@@ -141,9 +143,12 @@ def count_text(text: str, encoding: EncodingName = EncodingName.O200K) -> int:
     encoder = load_encoding(encoding)
     if encoder is None:
         return estimate_tokens_by_length(text)
+    known = _line_counts.get()
+    if known is not None and len(text) <= CHUNK_CHARS:
+        return known.count(text, encoder)
     chunks = [text] if len(text) <= CHUNK_CHARS else split_for_encoding(text)
     tokens = sum([len(encoder.encode_ordinary(chunk)) for chunk in chunks])
-    return tokens + (_dense_tokens(text) if encoding is EncodingName.WIDE else 0)
+    return tokens + (_dense_tokens(*_measure_dense(text)) if encoding is EncodingName.WIDE else 0)
 
 
 _CAPITALS = re.compile(r"\b[A-Z_]{2,}\b")
@@ -152,11 +157,81 @@ _SIGNS = re.compile(r"[\u2190-\u2bff]+")  # arrows, boxes, lines, blocks
 _SIGNS_PER_TOKEN = 2
 
 
-def _dense_tokens(text: str) -> int:
-    """Count the tokens of Claude without a match in the wide encoding: capitals, drawn lines and boxes."""
-    capitals = sum(map(len, _CAPITALS.findall(text)))
+def _measure_dense(text: str) -> tuple[int, int]:
+    """Count the characters in capitals, and those of drawn lines and boxes."""
     signs = 0 if text.isascii() else sum(map(len, _SIGNS.findall(text)))
+    return sum(map(len, _CAPITALS.findall(text))), signs
+
+
+def _dense_tokens(capitals: int, signs: int) -> int:
+    """Count the tokens of Claude without a match in the wide encoding: capitals, drawn lines and boxes."""
     return capitals // _CAPITALS_PER_TOKEN + signs // _SIGNS_PER_TOKEN
+
+
+_LINE_END = re.compile(r"\n(?=[^\s/])")
+
+
+def split_lines(text: str) -> Iterator[str]:
+    """Split a text behind single line ends, where every encoding has a token boundary.
+
+    Args:
+        text: Any text.
+
+    Yields:
+        One or more lines at a time, in order, without gaps; the counts add up to the whole text's.
+    """
+    start = 0
+    for found in _LINE_END.finditer(text):
+        end = found.start()
+        if end > start and not text[end - 1].isspace():
+            yield text[start : end + 1]
+            start = end + 1
+    yield text[start:]
+
+
+class LineCounts:
+    """Counts of lines, so that lines shown again are not encoded again; no line itself is kept.
+
+    A line is known by its hash, whose secret is the process's own, and by its length.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Keep the counts of twice as many lines at most."""
+        self._most = most
+        self._new: dict[tuple[str, int, int], tuple[int, int, int]] = {}
+        self._old: dict[tuple[str, int, int], tuple[int, int, int]] = {}
+
+    def count(self, text: str, encoder: tiktoken.Encoding) -> int:
+        """Count the tokens of a text, line by line."""
+        measured = [self._measure(line, encoder) for line in split_lines(text)]
+        tokens, capitals, signs = map(sum, zip(*measured, strict=True))
+        return tokens + _dense_tokens(capitals, signs)
+
+    def _measure(self, line: str, encoder: tiktoken.Encoding) -> tuple[int, int, int]:
+        key = encoder.name, hash(line), len(line)
+        found = self._new.get(key)
+        if found is None:
+            found = self._old.get(key)
+            if found is None:
+                dense = _measure_dense(line) if encoder.name == EncodingName.WIDE else (0, 0)
+                found = len(encoder.encode_ordinary(line)), *dense
+            if len(self._new) >= self._most:
+                self._old, self._new = self._new, {}
+            self._new[key] = found
+        return found
+
+
+_line_counts: ContextVar[LineCounts | None] = ContextVar("line_counts", default=None)
+
+
+@contextmanager
+def counting_with(known: LineCounts) -> Iterator[None]:
+    """Take counts of lines from those known, and add others, until the end of the block."""
+    token = _line_counts.set(known)
+    try:
+        yield
+    finally:
+        _line_counts.reset(token)
 
 
 def split_for_encoding(text: str, limit_chars: int = CHUNK_CHARS) -> Iterator[str]:

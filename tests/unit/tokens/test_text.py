@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.tokens import EncodingName, count_text, estimate_tokens_by_length, load_encoding
-from context.tokens.text import CHUNK_CHARS, split_for_encoding
+from context.tokens.text import CHUNK_CHARS, LineCounts, counting_with, split_for_encoding, split_lines
 from tests.data import ROOT, data_dir, read_jsonl
 from tests.unit.linear.growth import MOST_GROWTH, growth_of
 
@@ -67,6 +67,29 @@ def test_cutting_at_blanks_between_words_changes_no_count(text: str) -> None:
     assert encoder is not None
     whole = len(encoder.encode_ordinary(text))
     assert sum(len(encoder.encode_ordinary(chunk)) for chunk in split_for_encoding(text, 40)) == whole
+
+
+_LINES = st.lists(
+    st.text("aZé中1 \r\t/.,-'_()#\u0301\u00a0\u2028\x1cABC\u2500😀", max_size=9), max_size=9
+).map("\n".join)
+
+
+@given(_LINES, st.sampled_from(EncodingName))
+def test_a_count_by_lines_is_the_count_of_the_whole(text: str, encoding: EncodingName) -> None:
+    assert "".join(split_lines(text)) == text
+    known, whole = LineCounts(100), count_text(text, encoding)
+    for _ in range(2):  # the second time from the lines known
+        with counting_with(known):
+            assert count_text(text, encoding) == whole
+
+
+def test_counts_of_lines_stay_bounded_and_hold_no_text() -> None:
+    known = LineCounts(10)
+    with counting_with(known):
+        count_text("\n".join(f"Crate {number} is weighed." for number in range(100)))
+    held = [*known._new, *known._old]
+    assert 10 <= len(held) <= 20
+    assert not any("Crate" in str(key) for key in held)
 
 
 @given(st.text(max_size=2000))
