@@ -8,23 +8,21 @@ from pathlib import Path
 from typing import Annotated
 
 import psycopg
-import redis
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from afterturn.migrate import newest
 from afterturn.operating import DATA_DIRECTORY, AsJson, print_json, print_tables, use_running_stack
 from afterturn.settings import Setting, current_groups, unknown_variables
 from context.text.cut import printable
 from context.tokens import count_text
 from llm.settings import EXTRACTIVE, llm_settings
 from models.database import read_transaction
+from models.encryption.masters import find_masters
 from models.encryption.settings import seals
 from models.ledger.caps import SaidBy, budget_settings, find_caps, told
-from models.rekeying.rotation import find_masters
-from models.settings import RELEASE, database_settings
+from models.settings import RELEASE, database_settings, newest_migration
 from workers.settings import worker_settings
 
 CONNECT_TIMEOUT_S = 3
@@ -81,11 +79,12 @@ def check_database() -> Finding:
             if found == (True,)
             else None
         )
-    if migrated != (newest(),):
+    newest = newest_migration()
+    if migrated != (newest,):
         return Finding(
             "database",
             is_well=False,
-            seen=f"at migration {_one(migrated)}, this code knows {newest()}: run `afterturn migrate`",
+            seen=f"at migration {_one(migrated)}, this code knows {newest}: run `afterturn migrate`",
         )
     return Finding(
         "database",
@@ -108,6 +107,8 @@ def check_background() -> Finding:
 
 def check_broker() -> Finding:
     """Check that the broker answers, and never evicts messages to save memory."""
+    import redis  # noqa: PLC0415 (for this check alone, and slow to import)
+
     with redis.Redis.from_url(
         worker_settings().broker_url, socket_connect_timeout=CONNECT_TIMEOUT_S, decode_responses=True
     ) as broker:

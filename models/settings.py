@@ -196,3 +196,8 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 RELEASE: str = tomllib.loads(PROJECT.read_text())["project"]["version"]
 """Number of the release, such as `0.2.0`; the version of the calls is `API_VERSION`."""
+
+
+def newest_migration() -> str:
+    """Return the number of this release's newest migration, by the names of the files."""
+    return max(file.name[:4] for file in (PROJECT.parent / "migrations/versions").glob("[0-9]*.py"))

@@ -1,7 +1,6 @@
 """Liveness and readiness."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -19,8 +18,8 @@ from api.settings import api_settings
 from context.tokens import count_text
 from models.database import Transaction, read_transaction
 from models.due_work.heartbeat import MODELS_IN_USE, Sign, last_signs
-from models.rekeying.rotation import find_missing_masters
-from models.settings import RELEASE
+from models.encryption.masters import find_missing_masters
+from models.settings import RELEASE, newest_migration
 
 router = APIRouter(tags=["health"])
 
@@ -52,9 +51,7 @@ async def is_alive() -> dict[str, str]:
     return {"status": "ok", "release": RELEASE}
 
 
-NEEDED_MIGRATION = max(
-    file.name[:4] for file in (Path(__file__).parents[2] / "migrations/versions").glob("[0-9]*.py")
-)
+NEEDED_MIGRATION = newest_migration()
 """The newest migration of this release: a database before it lacks columns; a later database has all."""
 
 _THREADS = 2

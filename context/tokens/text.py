@@ -82,11 +82,13 @@ def load_encoding(name: EncodingName = EncodingName.O200K) -> tiktoken.Encoding 
     """
     read = _read_wide if name is EncodingName.WIDE else _read_tiktoken
     try:
-        return tiktoken.Encoding(
+        encoding = tiktoken.Encoding(
             name.value, pat_str="|".join(_PATTERNS[name]), mergeable_ranks=read(name), special_tokens={}
         )
     except (ImportError, OSError, ValueError, KeyError):
         return None
+    encoding._mergeable_ranks = {}  # noqa: SLF001 - the encoder has copied them: 27 MB that nothing reads
+    return encoding
 
 
 def _package_folder(package: str) -> Path:
