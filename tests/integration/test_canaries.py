@@ -223,8 +223,12 @@ def test_outcomes_from_before_the_canary_say_nothing(client: TestClient, tenant_
     assert learn_now(tenant_id).startswith("set 2 active")
     prior_sets.forget()
     say_all(client, lambda _: True)
+    say(client, "open", steps=[{"tool": "notes"}])
+    (open_plan,) = client.get("/v1/plans?limit=1").json()["plans"]
     with session.transaction() as db:
         start_canary(db, place(tenant_id), 1, share=0.5, days=3, reason="the old one")
+    late = {"steps": [{"order": 1, "outcome": "ok"}]}
+    assert client.post(f"/v1/plans/{open_plan['plan_id']}/outcome", json=late).json()["joined"] == 1
     canary = facts(tenant_id, 1).canary
     assert canary is not None
     assert (canary.new.plans, canary.in_force.plans) == (0, 0)
