@@ -10,7 +10,7 @@ from sqlalchemy import ARRAY, Double, Integer, Text, Uuid, bindparam, literal_co
 from sqlalchemy.types import TypeEngine
 
 from context.types import Message
-from models.artifacts.for_question import (
+from models.artifacts.summary_lookup import (
     FOR_QUESTION_SQL,
     QuestionKeys,
     StoredForQuestion,

@@ -20,8 +20,7 @@ from api.answers.catalogs import (
     StoredCatalog,
 )
 from api.catalogs.budgets import profiles
-from api.catalogs.catalog_cache import LoadedCatalog, catalogs
-from api.catalogs.prior_cache import prior_sets
+from api.catalogs.catalog_cache import LoadedCatalog, catalogs, prior_sets
 from api.http.call import Body, BodyCall, Call, Parameters, documented, id_in_path, reader
 from api.http.errors import ProblemError, committed, not_found
 from api.settings import api_settings

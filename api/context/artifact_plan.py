@@ -25,7 +25,6 @@ from context.artifacts.types import Artifact, ArtifactPlan, ProcessingStrategy
 from context.focus import nearest, normalise
 from context.precompute.predict import FocusOrigin
 from context.precompute.worth import Guess, SpeculationPurpose, expected_saving, worth_making
-from models.artifacts.for_question import QuestionKeys, StoredForQuestion
 from models.artifacts.plan import (
     ArtifactPlanRecord,
     PlanKey,
@@ -37,6 +36,7 @@ from models.artifacts.plan import (
     want_plan,
 )
 from models.artifacts.settings import planning_settings
+from models.artifacts.summary_lookup import QuestionKeys, StoredForQuestion
 from models.conversations.session import hold_generation
 from models.conversations.session_state import SessionState
 from models.database import Transaction, best_effort_transaction, read_transaction

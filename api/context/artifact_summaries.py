@@ -19,8 +19,16 @@ from context.artifacts.types import Artifact, ReadingForm
 from context.extract import INDEX_VERSION, PassageIndex
 from context.focus import Focus, nearest, normalise
 from models.artifacts.artifact import load_contents, load_passages
-from models.artifacts.for_question import QuestionKeys, StoredForQuestion, load_for_question
-from models.artifacts.summary_lookup import ANYBODY, Candidate, Maker, ReadySummary, load_ready
+from models.artifacts.summary_lookup import (
+    ANYBODY,
+    Candidate,
+    Maker,
+    QuestionKeys,
+    ReadySummary,
+    StoredForQuestion,
+    load_for_question,
+    load_ready,
+)
 from models.database import Transaction, read_transaction
 from models.due_work.heartbeat import ARTIFACT_PROMPT, find_agreed
 

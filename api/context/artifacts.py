@@ -29,10 +29,9 @@ from context.extract import extract
 from context.focus import Focus, normalise
 from context.tokens import count_text
 from context.window.types import ArtifactCandidates
-from models.artifacts.for_question import StoredForQuestion, load_for_question
 from models.artifacts.settings import planning_settings
 from models.artifacts.summary import SummaryKey
-from models.artifacts.summary_lookup import ANYBODY, Maker
+from models.artifacts.summary_lookup import ANYBODY, Maker, StoredForQuestion, load_for_question
 from models.artifacts.use import Use, find_old, load_uses
 from models.conversations.session_state import SessionState
 from models.database import Transaction, read_transaction

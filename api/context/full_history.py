@@ -14,11 +14,10 @@ from context.conversation.compare import CompactedList, count_known, leading_sys
 from context.shape.target import target_of
 from context.tokens.budget import Budget
 from context.types import Message, Role
-from models.conversations.covering import under_compaction
 from models.conversations.history import load_newest
 from models.conversations.session import find_session
 from models.conversations.session_state import NOTHING_PREPARED
-from models.conversations.standing import SessionSnapshot
+from models.conversations.standing import SessionSnapshot, under_compaction
 from models.database import read_transaction
 
 

@@ -14,10 +14,10 @@ from api.context.cache import LessonCache
 from context.providers.prompt_cache import LEAST_FOUND_SHARE, CacheRule, cache_rule, cache_ttl_s
 from context.providers.usage import Report, cached_input_tokens, measure_growth, model_key, read_report
 from context.tokens import guarantee, observe
-from models.conversations.compactions import load_compactions
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session import find_session
 from models.conversations.session_state import SessionState
+from models.conversations.standing import load_compactions
 from models.conversations.summary_settings import compression_settings
 from models.database import best_effort_transaction, read_transaction, transaction
 from models.learning.cache_found import (

@@ -9,8 +9,7 @@ from uuid import UUID
 import structlog
 
 from api.catalogs.budgets import profiles
-from api.catalogs.catalog_cache import LoadedCatalog, catalogs
-from api.catalogs.prior_cache import prior_sets
+from api.catalogs.catalog_cache import LoadedCatalog, catalogs, prior_sets
 from api.context.cache import indexes, ladders, offers
 from api.context.tail import keep_tool_count
 from api.http.errors import ProblemError

@@ -1,4 +1,4 @@
-"""Start of a context request: a session, the summary in force and the due work, in one query."""
+"""Start of a context request: a session, the summary or compaction in force, and the due work."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,24 +6,136 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, distinct, func, select
+from sqlalchemy import ColumnElement, and_, bindparam, case, distinct, exists, func, select
 from sqlalchemy.orm import aliased
 
+from context.shape.target import target_of
+from context.summary.trigger import Thresholds, find_trigger
+from context.tokens import guarantee
 from context.tokens.budget import Budget
+from context.tokens.message import count_of
+from context.types import Message, Wire
+from context.wire.parts import cut_at_compaction, without_compaction
 from models.artifacts.use import ArtifactUse
-from models.conversations.compactions import (
-    CompactedWindow,
-    StoredCompaction,
-    has_compaction,
-    load_compactions,
-)
+from models.conversations.history import load_messages, tokens_between
+from models.conversations.log import StoredMessage, TurnRow
 from models.conversations.session import STATE_COLUMNS, Session
-from models.conversations.session_state import SessionState
+from models.conversations.session_state import NOTHING_PREPARED, SessionState
 from models.conversations.summary import TEXT_COLUMNS, Summary, SummaryState, SummaryText, read_summary
 from models.database import Transaction
 from models.due_work.queue import DueWork, WorkKind, WorkState
 from models.encryption.keys import TextCipher
 from models.providers.context_limit import limit_of, names_of
+
+MOST_COMPACTIONS = 100
+"""Newest compactions of a session looked at."""
+
+
+@dataclass(frozen=True)
+class StoredCompaction:
+    """A stored compaction of a provider.
+
+    Attributes:
+        seq: The message with the compaction.
+        window: The messages of the compacted window, in order, the message itself among them.
+        wire: The format.
+        model: The model that answered in the turn; None if unknown.
+    """
+
+    seq: int
+    window: Sequence[int]
+    wire: Wire
+    model: str | None
+
+
+@dataclass(frozen=True)
+class CompactedWindow:
+    """A provider's compacted window.
+
+    Attributes:
+        seq: The message with the compaction: everything up to the message is covered.
+        messages: The messages to send, in order; of the message itself the compaction alone.
+        after: The content of the message after the compaction, still raw; None for none.
+    """
+
+    seq: int
+    messages: Sequence[Message]
+    after: Message | None = None
+
+
+def has_compaction(session: Any) -> ColumnElement[bool]:
+    """Say in a query of sessions whether a session holds a compaction since its last reset."""
+    return exists().where(
+        StoredMessage.tenant_id == session.tenant_id,
+        StoredMessage.session_id == session.session_id,
+        StoredMessage.seq > session.start_seq,
+        StoredMessage.compaction.is_not(None),
+    )
+
+
+def load_compactions(
+    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, most: int | None = MOST_COMPACTIONS
+) -> list[StoredCompaction]:
+    """Load the compactions of a session after a message, newest first."""
+    of_turn = and_(
+        TurnRow.tenant_id == StoredMessage.tenant_id,
+        TurnRow.session_id == StoredMessage.session_id,
+        TurnRow.turn_index == StoredMessage.turn_index,
+    )
+    rows = db.execute(
+        select(StoredMessage.seq, StoredMessage.compaction, StoredMessage.wire, TurnRow.model)
+        .outerjoin(TurnRow, of_turn)
+        .where(
+            StoredMessage.tenant_id == tenant_id,
+            StoredMessage.session_id == session_id,
+            StoredMessage.seq > after_seq,
+            StoredMessage.compaction.is_not(None),
+        )
+        .order_by(StoredMessage.seq.desc())
+        .limit(most)
+    )
+    return [StoredCompaction(row[0], row[1] or [], Wire(row[2]), row[3]) for row in rows]
+
+
+def find_own(
+    compactions: Sequence[StoredCompaction], *, model: str, wire: Wire | None, after_seq: int
+) -> StoredCompaction | None:
+    """Find the newest compaction that a model's provider reads.
+
+    Args:
+        compactions: The compactions, newest first.
+        model: The reading model.
+        wire: The format of the request; None for any format.
+        after_seq: Compactions up to this message are not sent: the provider refused them.
+    """
+    return next(
+        (
+            one
+            for one in compactions
+            if one.seq > after_seq
+            and wire in (None, one.wire)
+            and target_of(one.wire, model).reads_compaction(one.wire, one.model)
+        ),
+        None,
+    )
+
+
+def load_window(
+    db: Transaction, tenant_id: UUID, session_id: str, compaction: StoredCompaction
+) -> CompactedWindow | None:
+    """Load the messages of a compacted window; None if the compaction is gone meanwhile."""
+    found = {message.seq: message for message in load_messages(db, tenant_id, session_id, compaction.window)}
+    cut = cut_at_compaction(found[compaction.seq]) if compaction.seq in found else None
+    if cut is None:
+        return None
+    found[compaction.seq] = cut.item
+    kept = (
+        found[seq] if seq == compaction.seq else without_compaction(found[seq])
+        for seq in compaction.window
+        if seq in found
+    )
+    messages = [message for message in kept if message is not None]
+    return CompactedWindow(compaction.seq, messages, cut.after)
 
 
 @dataclass(frozen=True)
@@ -185,3 +297,73 @@ def read_standing(db: Transaction, tenant_id: UUID, session_id: str, row: Sequen
     after_seq = session.start_seq
     compactions = load_compactions(db, tenant_id, session_id, after_seq=after_seq) if has_compactions else []
     return replace(SessionSnapshot(session, found, *facts), compactions=compactions)
+
+
+MOST_SHARE = 0.5
+"""Largest share of a window for a compacted window; a larger one gives way to a summary or to raw turns."""
+
+FITTING_SHARE = 0.9
+"""Share of a window up to which a compaction and all later turns are preferred to a later summary."""
+
+
+def under_compaction(
+    db: Transaction,
+    tenant_id: UUID,
+    standing: SessionSnapshot,
+    *,
+    model: str,
+    budget: Budget,
+    wire: Wire | None = None,
+) -> SessionSnapshot:
+    """Put the newest compaction of the model's own provider in place of a summary.
+
+    The compaction stands for everything up to its message. A summary that reaches further stands, unless the
+    compaction and all later turns fit.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the session.
+        standing: The session's state.
+        model: The model of the request.
+        budget: The window.
+        wire: The format of the request; None for any format.
+
+    Returns:
+        The state with the compaction in force; the same state if none applies.
+    """
+    session = standing.session
+    own = find_own(standing.compactions, model=model, wire=wire, after_seq=session.unsigned_seq)
+    window = load_window(db, tenant_id, session.session_id, own) if own else None
+    if window is None or guarantee(count_of(window.messages), model) > budget.input_tokens * MOST_SHARE:
+        return standing
+    up_to = {"after_seq": session.start_seq, "up_to_seq": window.seq}
+    covered = _covered(standing, window, tokens_between(db, tenant_id, session.session_id, **up_to))
+    load = covered.session.load
+    fits = guarantee(load.raw_tokens + load.summary_tokens, model) <= budget.input_tokens * FITTING_SHARE
+    return covered if fits or session.summarized_seq < window.seq else standing
+
+
+def is_covered(db: Transaction, tenant_id: UUID, standing: SessionSnapshot, thresholds: Thresholds) -> bool:
+    """Tell whether compactions cover the history, for the answering model and the model lately asked for.
+
+    Then no summary is due: it would repeat the compaction, and no window would show it.
+    """
+    session, budget = standing.session, standing.budget
+    models = {model for model in (session.model, session.asked_model) if model}
+    if not standing.compactions or not models:
+        return False
+    states = [under_compaction(db, tenant_id, standing, model=model, budget=budget) for model in models]
+    return all(
+        state.compacted and find_trigger(state.session.load, budget, thresholds) is None for state in states
+    )
+
+
+def _covered(standing: SessionSnapshot, window: CompactedWindow, tokens: int) -> SessionSnapshot:
+    session = replace(
+        standing.session,
+        **NOTHING_PREPARED,
+        summarized_seq=window.seq,
+        summarized_tokens=tokens - (window.after.tokens if window.after else 0),
+        summary_tokens=count_of(window.messages).tokens,
+    )
+    return replace(standing, session=session, summary=None, compacted=window)

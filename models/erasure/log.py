@@ -12,9 +12,9 @@ from context.artifacts.positions import read_results
 from context.conversation.erasing import Removal, plan_removal, trim
 from context.types import Message, Role, Wire
 from context.wire.parts import without_compaction
-from models.conversations.compactions import load_compactions
 from models.conversations.history import load_messages
 from models.conversations.log import CHANGED, StoredMessage, window_places
+from models.conversations.standing import load_compactions
 from models.database import Transaction
 from models.due_work.queue import WorkKind
 from models.encryption.keys import TextCipher

@@ -9,8 +9,14 @@ from sqlalchemy import Connection
 from context.artifacts.content import document_artifact
 from models.artifacts.artifact import new_artifact, store_artifacts
 from models.artifacts.attachment import NewAttachment, add_attachment
-from models.artifacts.for_question import QuestionKeys, load_for_question
-from models.artifacts.summary_lookup import ANYBODY, Candidate, Maker, ReadySummary
+from models.artifacts.summary_lookup import (
+    ANYBODY,
+    Candidate,
+    Maker,
+    QuestionKeys,
+    ReadySummary,
+    load_for_question,
+)
 
 
 def store_document(db: Connection, tenant: UUID, content: str, *, title: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from api.catalogs.prior_cache import prior_sets
+from api.catalogs.catalog_cache import prior_sets
 from context.priors.prior_set import make_prior_set
 from context.priors.state import State, learn
 from context.priors.types import JoinedPlan, ToolOutcome

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
-from api.catalogs.prior_cache import prior_sets
+from api.catalogs.catalog_cache import prior_sets
 from api.context.tools import offer_tools
 from context.types import Wire
 from models import database as session

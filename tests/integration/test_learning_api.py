@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.catalogs.prior_cache import prior_sets
+from api.catalogs.catalog_cache import prior_sets
 from models import database as session
 from models.learning.prior_set import roll_back
 from tests.integration.learning import NAME, catalog_document, learn_now, place, put, shuffled, store_plans

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from api.catalogs.prior_cache import prior_sets
+from api.catalogs.catalog_cache import prior_sets
 from tests.integration.conftest import make_key
 from tests.integration.learning import (
     NAME,

@@ -21,11 +21,10 @@ from context.window.prefix_reuse import Ride
 from llm.failures import LlmFailure
 from llm.requests import complete_builtin
 from llm.settings import EXTRACTIVE, LlmSettings
-from models.conversations.covering import is_covered
 from models.conversations.history import load_oldest
 from models.conversations.kept_summaries import drop_parts, is_rolled_back, thin_summaries
 from models.conversations.session_state import SessionState
-from models.conversations.standing import SessionSnapshot, find_standing
+from models.conversations.standing import SessionSnapshot, find_standing, is_covered
 from models.conversations.summary import (
     STAND_IN,
     NewSummary,
