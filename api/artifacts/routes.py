@@ -42,6 +42,9 @@ TOO_SMALL = "too-small"
 LEAST_ARTIFACT_TOKENS = 60
 """Least size of an artifact with summaries; a summary of a third would be too short to be useful."""
 
+MOST_PLACE = 999_999_999
+"""Last place of a text that a call may name; fits 32 bits."""
+
 
 async def _artifact_id(
     request: Request,
@@ -265,8 +268,11 @@ def _number(request: Request, name: str) -> int | None:
     value = request.query_params.get(name)
     if value is None:
         return None
-    if not (value.isascii() and value.isdigit() and len(value) <= 9):  # noqa: PLR2004 (fits 32 bits)
+    if not (value.isascii() and value.isdigit()):
         raise ProblemError("invalid-input", f"{name}: must be a whole number, at least 0", field=name)
+    if len(value) > len(str(MOST_PLACE)):
+        problem = f"{name}: must be at most {MOST_PLACE}"
+        raise ProblemError("invalid-input", problem, field=name, limit=MOST_PLACE)
     return int(value)
 
 

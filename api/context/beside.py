@@ -51,10 +51,6 @@ class Beside:
         share = int(self.at_first * api_settings().tools_max_share)
         return ToolRoom(most if whole else min(share, most), most, whole)
 
-    def leaves_room_for(self, tools_tokens: int) -> bool:
-        """Tell whether tools would fit into the window without any other part."""
-        return tools_tokens + TOOLS_OVERHEAD <= canonical_room(self.budget, self.model)
-
 
 def canonical_room(budget: Budget, model: str) -> int:
     """Convert a window's input tokens to stored tokens."""

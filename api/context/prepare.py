@@ -112,7 +112,6 @@ def prepare(
 
     Raises:
         ProblemError: The catalog does not exist, or the request names both a catalog and tools.
-        CatalogOverBudgetError: The required tools alone are too large for the whole window.
     """
     offered = offer_tools(
         *(place.tenant_id, request.tools, request.catalog, request.wire, request.model),
@@ -152,16 +151,11 @@ def _choose_beside(beside: Beside, choose: Callable[..., ChosenTools], *, whole:
         beside: The other parts.
         choose: Chooses tools for a room.
         whole: True if tools are shortened only for lack of room.
-
-    Raises:
-        CatalogOverBudgetError: The required tools alone are too large for the whole window.
     """
     try:
         return choose(room=beside.room_for_tools(whole=whole))
     except CatalogOverBudgetError as error:
         least = error.needed.tokens
-        if not beside.leaves_room_for(least):
-            raise
         return choose(room=ToolRoom(least, least, whole))
 
 

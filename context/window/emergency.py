@@ -204,15 +204,21 @@ def certify_left_out(certificate: Certificate, left_out: LeftOut) -> Certificate
         certificate,
         tail_contiguous=certificate.tail_contiguous and not split,
         excluded=(*named, *certificate.excluded),
-        blocks=tuple(_renamed(block, left_out) if note_only else block for block in certificate.blocks),
+        blocks=tuple(
+            _renamed(block, left_out, note_only=note_only, tail=tail if split else None)
+            for block in certificate.blocks
+        ),
         summary_covers=None if note_only else certificate.summary_covers,
     )
 
 
-def _renamed(block: Block, left_out: LeftOut) -> Block:
-    if block.source != "summary":
-        return block
-    return replace(block, origin=f"compression note, messages {left_out.from_seq}-{left_out.to_seq}")
+def _renamed(block: Block, left_out: LeftOut, *, note_only: bool, tail: tuple[int, int] | None) -> Block:
+    """Name the note as such, and a kept message apart from the messages after the cut (`tail`: both)."""
+    if block.source == "summary" and note_only:
+        return replace(block, origin=f"compression note, messages {left_out.from_seq}-{left_out.to_seq}")
+    if block.source == "history" and tail and tail[1] > left_out.to_seq:
+        return replace(block, origin=f"messages {tail[0]}, {left_out.to_seq + 1}-{tail[1]}")
+    return block
 
 
 def final_cut(planned: EmergencyCut, sent: Sequence[Message], *, last_seq: int) -> EmergencyCut:

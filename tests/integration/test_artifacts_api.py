@@ -104,6 +104,13 @@ def test_a_slice_that_is_none_is_refused_by_name(client: TestClient, identity: s
     assert answer.json()["field"] in {"from", "to", "until"}
 
 
+def test_a_place_beyond_all_texts_is_told_the_last_place(client: TestClient, identity: str) -> None:
+    assert client.get(f"/v1/artifacts/{identity}?from=999999999").json()["slice"]["text"] == ""
+    refused = client.get(f"/v1/artifacts/{identity}?from=1000000000").json()
+    assert (refused["field"], refused["limit"]) == ("from", 999_999_999)
+    assert refused["detail"] == "from: must be at most 999999999"
+
+
 @pytest.mark.parametrize("path", ["", "/summaries?focus=x", "?from=0"])
 @pytest.mark.parametrize("name", [artifact_id_of("nothing"), "art_x", "x%00y", "%FF"])
 def test_an_artifact_that_is_not_there_is_not_found(client: TestClient, name: str, path: str) -> None:

@@ -223,7 +223,11 @@ def test_tools_that_history_calls_are_sent_though_a_weak_model_is_shown_fewer(pl
         f"/v1/sessions/{platform.session_id}/context",
         json={"messages": [{"role": "user", "content": "x"}], "context_window": 4_000, **asked},
     )
-    assert (refused.status_code, refused.json()["type"].rpartition("/")[2]) == (422, "catalog-over-budget")
+    problem = refused.json()
+    assert (refused.status_code, problem["type"].rpartition("/")[2]) == (422, "context-over-budget")
+    assert sum(problem["parts"].values()) == problem["budget_tokens"] + problem["over_by"]
+    assert problem["parts"]["tools"] > problem["budget_tokens"], "called tools alone are too large"
+    assert "catalog" not in problem["detail"], "the request names none"
 
 
 def test_tools_of_the_request_that_do_not_serve_the_message_come_with_a_warning(platform: Platform) -> None:
