@@ -47,7 +47,13 @@ def main() -> int:
             # A stack for each: no window profits from what another has read.
             with open_door(None, None, model=MODEL) as door:
                 outcomes += live_through(
-                    door, courses, window, steps=asked.steps, rest_s=asked.rest_s, tell=_tell
+                    door,
+                    courses,
+                    window,
+                    steps=asked.steps,
+                    rest_s=asked.rest_s,
+                    tell=_tell,
+                    budget=asked.budget,
                 )
                 failures += door.failures
             if asked.peers:
@@ -125,6 +131,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--talks", type=int, default=3, help="conversations of each set, at most")
     parser.add_argument("--turns", type=int, default=60, help="of a conversation without questions, at most")
     parser.add_argument("--steps", type=int, default=1, help="contexts of a turn, at most; 1: one a turn")
+    parser.add_argument("--budget", type=int, help="of each of our requests, in tokens; none without it")
     parser.add_argument("--peers", type=Path, help="a Python with langchain, langchain-openai and langmem")
     parser.add_argument("--rest-s", type=float, default=300, help="the longest wait for the background")
     parser.add_argument("--json", type=Path, help="where the numbers go; else benchmarks/results")

@@ -64,6 +64,7 @@ def live_through(
     steps: int,
     rest_s: float,
     tell: Callable[[str], object],
+    budget: int | None = None,
 ) -> list[Outcome]:
     """Live through conversations at once, turn by turn.
 
@@ -74,6 +75,7 @@ def live_through(
         steps: The most contexts of a turn: 1 before it, the others before further steps of an agent.
         rest_s: The longest wait for the background, in seconds.
         tell: Told how far it is.
+        budget: Of each request, in tokens, as a platform sets it that pays for every token; None for none.
     """
     run = secrets.token_hex(3)
     lives = [Live(one, f"economy-{run}-{window}-{place}") for place, one in enumerate(courses)]
@@ -83,7 +85,7 @@ def live_through(
         for step in range(steps):
             moments = [(live, turn, place) for live in going if (place := _moment(live, turn, step, steps))]
             with ThreadPoolExecutor(AT_ONCE) as pool:
-                list(pool.map(_ask, repeat(door), moments, repeat(window)))
+                list(pool.map(_ask, repeat(door), moments, repeat(window), repeat(budget)))
             door.rest([], rest_s if moments else 0)
         _post(door, going, turn, window)
         door.rest([], rest_s)
@@ -106,7 +108,7 @@ def moments_of(exchange: Exchange, steps: int) -> list[int]:
     return [places[step * len(places) // most] for step in range(most)]
 
 
-def _ask(door: Door, moment: tuple[Live, int, int], window: int) -> None:
+def _ask(door: Door, moment: tuple[Live, int, int], window: int, budget: int | None) -> None:
     live, turn, place = moment
     exchange, before = live.course.exchanges[turn], live.course.exchanges[:turn]
     new = [message.body for message in exchange.turn.messages[:place]]
@@ -116,6 +118,8 @@ def _ask(door: Door, moment: tuple[Live, int, int], window: int) -> None:
         "max_tokens": MAX_TOKENS,
         "messages": new,
     }
+    if budget:
+        request["budget"] = budget
     if live.course.tools:
         request["tools"] = [_tool(name) for name in live.course.tools]
     answer = door.context(live.session_id, request)
