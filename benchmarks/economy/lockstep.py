@@ -86,7 +86,8 @@ def live_through(
             moments = [(live, turn, place) for live in going if (place := _moment(live, turn, step, steps))]
             with ThreadPoolExecutor(AT_ONCE) as pool:
                 list(pool.map(_ask, repeat(door), moments, repeat(window), repeat(budget)))
-            door.rest([], rest_s if moments else 0)
+            if moments:
+                door.rest([], rest_s)
         _post(door, going, turn, window)
         door.rest([], rest_s)
         if turn % 10 == 9:
