@@ -57,10 +57,10 @@ def _memory() -> str | None:
 
 
 def _serve_together() -> int:
-    from api.http.parent import serve_together  # noqa: PLC0415 (after the group has its size)
-    from context.tokens import count_text  # noqa: PLC0415 (the same)
+    from api.context.first_reads import warm_ranking  # noqa: PLC0415 (after the group has its size)
+    from api.http.parent import serve_together  # noqa: PLC0415 (the same)
 
-    count_text("warm")  # ranks are loaded once for all processes
+    warm_ranking()  # ranks and tables are loaded once for all processes
     return serve_together(_config())
 
 
