@@ -187,7 +187,8 @@ def find_follow_up(signs: Signs) -> FollowUp:
 
     Returns:
         ORDER for "go on" and its like, ANSWER for a plain yes, no, maybe or "perfect", or a sign without
-        words, MORE for a backward reference ("and the second one?"), NONE for a message complete in itself.
+        words, MORE for a backward reference ("and the second one?") or a consent to something named ("yes, go
+        ahead with the booking"), NONE for a message complete in itself.
     """
     if signs.has("shape.wordless", "shape.unspoken"):
         return FollowUp.MORE if signs.has("shape.question") else FollowUp.ANSWER
@@ -198,7 +199,8 @@ def find_follow_up(signs: Signs) -> FollowUp:
         return _after_thanks(signs, content)
     if not content and signs.has("follow.go"):
         return FollowUp.ORDER
-    if content <= _MAX_CONTENT_WORDS and _points_back(signs):
+    accepts = signs.has("casual.yes") and signs.has("follow.go")
+    if accepts or (content <= _MAX_CONTENT_WORDS and _points_back(signs)):
         return FollowUp.MORE
     return FollowUp.ANSWER if not content and signs.has(*_APPROVING) else FollowUp.NONE
 

@@ -12,6 +12,9 @@ from context.recall.selection import MIN_SHARE, RankedPassage, RecallBlock, choo
 ROOMY_MIN_SHARE = 0.4
 """Where all else fits, a passage must be nearer to the best: no provider's cache ever holds recall."""
 
+CLOSE_SCORE = 0.5
+"""Least score of a passage close to the question: about seven in ten of the question's known words."""
+
 
 class RecallStatus(StrEnum):
     """Why a window shows recalled passages, or none."""
@@ -122,6 +125,12 @@ class RecallOffer:
         if found is None:  # in the order of the conversation, as many passages are the same passages
             found = self._ranked[len(passages)] = rank_passages(passages, self.weights)
         return found
+
+    def is_close(self, before_seq: int | None) -> bool:
+        """Tell whether a passage before a message is close to the question."""
+        ranked = self._ranked_before(before_seq)
+        least = max(CLOSE_SCORE, self.limits.least_score)
+        return bool(ranked) and not self.limits.is_skipped and ranked[0].score * self.known >= least
 
     def not_indexed(self, shown_from: int | None) -> int:
         """Count the hidden messages outside the index.

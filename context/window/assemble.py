@@ -2,23 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from context.artifact_plans.strategies import NO_ROOM
 from context.conversation.turns import opening_of, read_history
-from context.recall.offer import NO_OFFER
 from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.tokens.budget import require_fit
 from context.tokens.message import count_of
 from context.types import Message
+from context.window.brief_notes import BriefNotes
 from context.window.certify import Contents, Taken, certify
 from context.window.ending import Ending, fit_ending
 from context.window.outgoing import Outgoing, Sender
 from context.window.raw_turns import RawTurns, RecallChooser
+from context.window.recall import RecallParts
 from context.window.types import (
     ActiveSummary,
     ArtifactCandidates,
     NotesVersions,
-    Recalled,
     ShownArtifacts,
     Unread,
     Window,
@@ -41,6 +42,12 @@ WINDOW_NOTES_SHARE = 0.25
 
 BARE_SHARE = 0.25
 """Share of the room before an open turn that has outgrown its beginning, for the newest turns before."""
+
+CLOSE_SHARE = 0.25
+"""Share of a narrowed room that the newest turn leaves to passages close to the question."""
+
+BRIEF_SHARE, BRIEF_TOKENS = 0.4, 500
+"""Share of a narrowed room that the newest turn leaves to brief notes, and the most of it in tokens."""
 
 _PROBE = 10_000
 
@@ -85,13 +92,13 @@ class _Assembly:
         self.ending = Ending(Taken(()), Taken(()))
         self.notes: Sequence[Message] = ()
         self.shelved = ShownArtifacts()
-        self.recalled = self.user_recalled = Recalled()
-        rate = self.price(Count(_PROBE)) / _PROBE
-        self.chooser = RecallChooser(request.recall, request.wire, self.price, rate)
-        self.user_chooser = replace(self.chooser, offer=request.user_recall or NO_OFFER)
+        self.rate = self.price(Count(_PROBE)) / _PROBE
+        chooser = RecallChooser(request.recall, request.wire, self.price, self.rate)
+        self.recall = RecallParts(chooser, request.user_recall, self._shown_from)
         compacted = self.sender.adopt(request.compacted)
         self.versions = NotesVersions(request.notes, request.wire, compacted)
         self.is_bare = request.is_bare
+        self.brief: BriefNotes | None = None
         self.turns = RawTurns((), self._cost, self.price, steady_room=0)
 
     def window(self) -> Window:
@@ -108,8 +115,8 @@ class _Assembly:
             estimated_tokens=self._estimate(sent),
             calibration=self.request.calibration,
             shelved=self.shelved,
-            recalled=self.recalled,
-            user_recalled=self.user_recalled if self.request.user_recall else None,
+            recalled=self.recall.own,
+            user_recalled=self.recall.user if self.request.user_recall else None,
             is_bare=self.is_bare,
         )
 
@@ -143,8 +150,7 @@ class _Assembly:
         quarter = int(at_first * BARE_SHARE)
         if self._price_notes(self.notes) + quarter + growth <= at_first:
             self.turns.take_newest(min(quarter, left))
-        self.recalled = self.chooser.choose(self.recalled, 0, self._shown_from())
-        self.user_recalled = self.user_chooser.choose(self.user_recalled, 0)
+        self.recall.drop()
         return room - self._price_notes(self.notes) - self.turns.cost
 
     @property
@@ -158,16 +164,81 @@ class _Assembly:
         if self._price_notes(self.notes) > room_of_history:
             self.notes = ()
         notes = self.notes
-        left = self.turns.take_last(room_of_history - self._price_notes(notes))
+        left = self._take_newest(room_of_history - self._price_notes(notes))
+        if not notes:
+            left = self._take_brief_notes(left)
+            notes = self.notes
         needed = self._rest_cost() + (0 if notes else self._price_notes(self.versions.whole))
-        left = self._take_recalls(left, free=left - needed)
+        left = self.recall.take(left, free=left - needed)
         if not notes:
             left = self._take_short_notes(left, everything_fits=needed <= left)
         most_for_shelf = int(left * self.request.shelf.most_share) if self.request.shelf else 0
-        left = self.turns.take_rest(self._take_artifacts(left, most_for_shelf))
+        left = self._take_artifacts(left, most_for_shelf)
+        left = left if self.brief else self.turns.take_rest(left)
         left = self._take_more_artifacts(left, most_for_shelf)
-        left = self._take_more_recall(left if notes else self._take_longer_notes(left))
+        left = self.recall.take_more(left if notes else self._take_longer_notes(left))
+        left = self._write_brief_notes(left) if self.brief else left
         return left + room - room_of_history
+
+    def _take_newest(self, left: int) -> int:
+        """Take the newest turn or two; a turn that would starve recall or brief notes is shortened.
+
+        Older results and steps of the turn give way; the words of users and the answer do not.
+        """
+        rest = self.turns.take_last(left)
+        most = left - self._reserve(left) if self._is_cut(rest) else left
+        if left - rest <= most:
+            return rest
+        self.turns.reset()
+        shorter = self.turns.take_last(most)
+        return shorter + left - most if self.turns.taken else self.turns.take_last(left)
+
+    def _is_cut(self, left: int) -> bool:
+        """Tell whether a request's own limit hides some of the stored turns."""
+        taken = self.turns.taken
+        is_whole = taken and not taken[0].is_shortened and self._rest_cost() <= left
+        return self.request.budget.is_narrowed and bool(self.history.turns) and not is_whole
+
+    def _reserve(self, left: int) -> int:
+        """Return the room kept free of the newest turn: for close passages, and for brief notes."""
+        reserve = 0
+        if not self.versions.whole and self._brief_of(self.history.turns).is_possible:
+            reserve = min(int(left * BRIEF_SHARE), BRIEF_TOKENS)
+        if self.is_close:
+            most = min(self.request.recall.limits.tokens, int(left * CLOSE_SHARE))
+            reserve = max(reserve, self.recall.price_before(self.history.turns[-1][0].seq, most))
+        return reserve
+
+    @cached_property
+    def is_close(self) -> bool:
+        """Whether some passage before the newest turn is close to the question."""
+        turns = self.history.turns
+        return self.request.recall.is_close(turns[-1][0].seq if turns else None)
+
+    def _take_brief_notes(self, left: int) -> int:
+        """Take notes of the turns without room if nothing else stands for them, after close passages."""
+        hidden = self.history.turns[: len(self.history.turns) - len(self.turns.taken)]
+        if self.turns.taken and self.turns.taken[0].is_shortened:
+            hidden = self.history.turns
+        brief = self._brief_of(hidden)
+        if self.versions.whole or not self._is_cut(left) or not brief.is_possible:
+            return left
+        self.brief = brief
+        if self.is_close:
+            left = self.recall.take_near(left)
+        return self._write_brief_notes(left)
+
+    def _brief_of(self, turns: Sequence[Sequence[Message]]) -> BriefNotes:
+        covered = [message for turn in turns for message in turn]
+        return BriefNotes(covered, self.request.wire, self.price, self.rate)
+
+    def _write_brief_notes(self, left: int) -> int:
+        """Write the brief notes, or write them anew in the room really left."""
+        left += self._price_notes(self.notes)
+        if self.brief and (found := self.brief.write(left)):
+            notes, message = found
+            self.request, self.notes = replace(self.request, notes=notes), (message,)
+        return left - self._price_notes(self.notes)
 
     def _contents(self) -> Contents:
         return Contents(
@@ -181,8 +252,8 @@ class _Assembly:
             taken=self.turns.taken,
             taken_cost=self.turns.cost,
             shelved=self.shelved,
-            recalled=self.recalled,
-            user_recalled=self.user_recalled,
+            recalled=self.recall.own,
+            user_recalled=self.recall.user,
         )
 
     def price(self, count: Count) -> int:
@@ -276,43 +347,6 @@ class _Assembly:
         self.shelved = fill_shelf(shelf, min(left + before.cost, most), self.price)
         return left + before.cost - self.shelved.cost
 
-    def _take_recalls(self, left: int, *, free: int) -> int:
-        """Choose recalled blocks before older turns, so that a tail of small talk cannot starve recall.
-
-        The user's other sessions have a share of their own: before the session's own recall if they cover
-        more of the question, else of the room left by it.
-        """
-        takes = [self._take_recall, self._take_user_recall]
-        for take in reversed(takes) if self.user_chooser.offer.goes_first else takes:
-            rest = take(left, free)
-            left, free = rest, free - (left - rest)
-        return left
-
-    def _take_recall(self, left: int, free: int) -> int:
-        limits = self.request.recall.limits
-        self.recalled = Recalled(cap=min(limits.cap(left, free), left), roomy=free >= limits.tokens)
-        return self._choose_recall(left, self.recalled.cap)
-
-    def _take_user_recall(self, left: int, free: int) -> int:
-        limits = self.user_chooser.offer.limits
-        self.user_recalled = Recalled(cap=min(limits.share_of(left, free), left), roomy=free >= limits.tokens)
-        return self._choose_user_recall(left, self.user_recalled.cap)
-
-    def _take_more_recall(self, left: int) -> int:
-        """Choose again among the messages absent from the window, in the room really left."""
-        left += self.recalled.cost
-        if self.request.recall.status is None:
-            left = self._choose_recall(left, min(self.recalled.cap, left))
-        return left
-
-    def _choose_recall(self, left: int, most: int) -> int:
-        self.recalled = self.chooser.choose(self.recalled, min(most, left), self._shown_from())
-        return left - self.recalled.cost
-
-    def _choose_user_recall(self, left: int, most: int) -> int:
-        self.user_recalled = self.user_chooser.choose(self.user_recalled, min(most, left))
-        return left - self.user_recalled.cost
-
     def _shown_from(self) -> int | None:
         """Return the first raw message of the window; None if all recallable messages are older."""
         first = self.turns.first_seq
@@ -328,30 +362,24 @@ class _Assembly:
             if over <= 0:
                 self.fixed["overhead"] += max(over + left, 0)
                 return sent, messages
-            recalled = self.recalled.message or self.user_recalled.message
-            if not (self.turns.taken or self.notes or recalled or self.shelved.text):
+            if not (self.turns.taken or self.notes or self.recall.messages or self.shelved.text):
                 require_fit({**self.fixed, **self.ending.parts, "format": over + left}, self.request.budget)
             left += self._give_back(over * urgency)
             urgency *= 2
 
     def _messages(self) -> tuple[Message, ...]:
         """Return the summary, the turns, then the parts of one request, so that the prefix stays the same."""
-        recalled = [one.message for one in (self.user_recalled, self.recalled) if one.message]
         shown = [artifacts_message(self.shelved, self.request.wire)] if self.shelved.text else []
-        return (*self.notes, *self.turns.messages, *shown, *recalled, *self.ending.messages)
+        return (*self.notes, *self.turns.messages, *shown, *self.recall.messages, *self.ending.messages)
 
     def _priced(self) -> int:
         """Return the cost of the window's messages, part by part."""
-        recalled = self.recalled.cost + self.user_recalled.cost
-        beside = self._price_notes(self.notes) + self.shelved.cost + recalled
+        beside = self._price_notes(self.notes) + self.shelved.cost + self.recall.cost
         return beside + self.turns.cost + self.ending.cost
 
     def _give_back(self, tokens: int) -> int:
         """Leave out recall and the oldest turns until so many tokens are free, then artifacts, then notes."""
-        before = self.user_recalled.cost
-        freed = self._choose_user_recall(before, before - tokens)
-        before = self.recalled.cost
-        freed += self._choose_recall(before, before - max(tokens - freed, 0))
+        freed = self.recall.give_back(tokens)
         freed += self.turns.give_back(tokens - freed)
         if freed < tokens and self.shelved.text:
             freed += self.shelved.cost

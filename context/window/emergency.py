@@ -10,7 +10,8 @@ from context.errors import AfterturnError, FixedPartOverBudgetError
 from context.recall.offer import NO_OFFER
 from context.tokens.budget import Budget
 from context.types import Message
-from context.window.assemble import ActiveSummary, Window, WindowRequest, build_messages
+from context.window.assemble import Window, WindowRequest, build_messages
+from context.window.types import NOTE_ONLY, ActiveSummary
 from context.wire.edit import is_reasoning_item
 
 SAFETY_SHARE = 0.9
@@ -18,9 +19,6 @@ SAFETY_SHARE = 0.9
 
 LEAST_SHARE = 0.5
 """Smallest share to which a provider's number shrinks the room; the number may include the output."""
-
-NOTE_ONLY = 0
-"""Version of notes without a summary."""
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,10 @@ class Recalled:
 NO_RECALL = Recalled()
 
 
+NOTE_ONLY = 0
+"""Version of notes stored nowhere."""
+
+
 @dataclass(frozen=True)
 class ActiveSummary:
     """The summary in force.

@@ -106,3 +106,16 @@ def test_a_message_that_stands_for_itself_inherits_nothing(message: str) -> None
 def test_a_disabled_category_is_not_inherited() -> None:
     without = PreflightRules(categories={Category.CODING: CategoryConfig(disabled=True)})
     assert classify("yes, go", previous=CODING, tools=TOOLS, config=without).categories == ()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Yes, please proceed with the change to the new flights. Thank you!",
+        "Ja, bitte mach weiter mit der Buchung.",
+    ],
+)
+def test_a_consent_to_something_named_goes_on_with_the_task(message: str) -> None:
+    found = classify(message, previous=CODING, tools=TOOLS)
+    assert found.inherited
+    assert found.memory.max_facts > 0

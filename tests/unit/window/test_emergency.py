@@ -16,7 +16,6 @@ from context.types import Message, Wire
 from context.window.assemble import ActiveSummary, WindowRequest, build_messages
 from context.window.emergency import (
     LEAST_SHARE,
-    NOTE_ONLY,
     SAFETY_SHARE,
     EmergencyCut,
     LeftOut,
@@ -27,7 +26,7 @@ from context.window.emergency import (
     plan_cuts,
     with_note,
 )
-from context.window.types import notes_message
+from context.window.types import NOTE_ONLY, notes_message
 from tests.unit.histories import (
     answers,
     calls,

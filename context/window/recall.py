@@ -1,0 +1,102 @@
+"""Recall of a window under construction: the session's own passages, and the user's other sessions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from context.recall.offer import NO_OFFER, RecallOffer
+from context.types import Message
+from context.window.raw_turns import RecallChooser
+from context.window.types import Recalled
+
+NEAR_SHARE = 0.5
+"""Largest share of the room for near passages before brief notes."""
+
+
+class RecallParts:
+    """The two choices of recalled blocks, and their changes while the window is filled."""
+
+    def __init__(
+        self, chooser: RecallChooser, of_user: RecallOffer | None, shown_from: Callable[[], int | None]
+    ) -> None:
+        """Choose nothing yet.
+
+        Args:
+            chooser: Chooses among the session's own passages.
+            of_user: Passages of the user's other sessions; None if not requested.
+            shown_from: Returns the window's first raw message; None if all passages are older.
+        """
+        self.own = self.user = Recalled()
+        self._own, self._user = chooser, replace(chooser, offer=of_user or NO_OFFER)
+        self._shown_from = shown_from
+        self._has_near = False
+
+    @property
+    def cost(self) -> int:
+        """Cost of both."""
+        return self.own.cost + self.user.cost
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages of both, in the order of the window."""
+        return [one.message for one in (self.user, self.own) if one.message]
+
+    def price_before(self, seq: int, most: int) -> int:
+        """Price the blocks chosen among the messages before a message, at a cost of at most `most`."""
+        return self._own.choose(Recalled(), most, seq).cost
+
+    def take_near(self, left: int) -> int:
+        """Choose near passages in a part of the room, and return the room left."""
+        cap = min(self._own.offer.limits.cap(left, -1), int(left * NEAR_SHARE))
+        self.own, self._has_near = Recalled(cap=cap, roomy=True), True
+        return self._choose(left, cap)
+
+    def take(self, left: int, *, free: int) -> int:
+        """Choose recalled blocks before older turns, so that a tail of small talk cannot starve recall.
+
+        The user's other sessions have a share of their own: before the session's own recall if they cover
+        more of the question, else of the room left by it.
+        """
+        takes = [self._take_own, self._take_user]
+        for take in reversed(takes) if self._user.offer.goes_first else takes:
+            rest = take(left, free)
+            left, free = rest, free - (left - rest)
+        return left
+
+    def take_more(self, left: int) -> int:
+        """Choose again among the messages absent from the window, in the room really left."""
+        left += self.own.cost
+        if self._own.offer.status is None:
+            left = self._choose(left, min(self.own.cap, left))
+        return left
+
+    def drop(self) -> None:
+        """Leave out both."""
+        self._choose(0, 0)
+        self._choose_user(0, 0)
+
+    def give_back(self, tokens: int) -> int:
+        """Choose anew until so many tokens are free, other sessions first; return the tokens freed."""
+        before = self.user.cost
+        freed = self._choose_user(before, before - tokens)
+        before = self.own.cost
+        return freed + self._choose(before, before - max(tokens - freed, 0))
+
+    def _take_own(self, left: int, free: int) -> int:
+        limits = self._own.offer.limits
+        if self._has_near:
+            return left
+        self.own = Recalled(cap=min(limits.cap(left, free), left), roomy=free >= limits.tokens)
+        return self._choose(left, self.own.cap)
+
+    def _take_user(self, left: int, free: int) -> int:
+        limits = self._user.offer.limits
+        self.user = Recalled(cap=min(limits.share_of(left, free), left), roomy=free >= limits.tokens)
+        return self._choose_user(left, self.user.cap)
+
+    def _choose(self, left: int, most: int) -> int:
+        self.own = self._own.choose(self.own, min(most, left), self._shown_from())
+        return left - self.own.cost
+
+    def _choose_user(self, left: int, most: int) -> int:
+        self.user = self._user.choose(self.user, min(most, left))
+        return left - self.user.cost

@@ -1,0 +1,91 @@
+"""Brief notes: data of tools that a narrowed window cannot show raw, written within the request."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from context.tokens.budget import Budget
+from context.types import Message
+from context.window.assemble import ActiveSummary, Window, WindowRequest, build_messages
+from context.window.brief_notes import MOST_COVERED
+from tests.unit.histories import number, says
+from tests.unit.recall.test_recall_window import ASIDE, GATE, offer
+from tests.unit.windows import check_window, counted, long_turn, request, texts_of
+
+CARD = {"user_id": "mia_kim_4397", "payment": {"source": "credit_card", "id": "credit_card_7447"}}
+RECORD = json.dumps({**CARD, "notes": ["nothing of interest, and much of it " * 4] * 6})
+LIMIT = Budget(32_000, 500, (), 900)
+
+
+def talk(*older: Sequence[Message], newest: str = "and a word of the newest turn ") -> list[Message]:
+    last = number([says("user", "go on"), says("assistant", newest * 40)], 90)
+    return counted([message for turn in (*older, last) for message in turn])
+
+
+def chatter(seq: int) -> list[Message]:
+    return number([says("user", ASIDE), says("assistant", ASIDE * 4)], seq)
+
+
+def notes_in(window: Window) -> list[str]:
+    return [item for item in window.items if "These are notes about" in item]
+
+
+def read(tail: Sequence[Message], **fields: Any) -> tuple[WindowRequest, Window]:
+    asked = replace(request(tail), budget=LIMIT, **fields)
+    window = build_messages(asked)
+    check_window(asked, window, [])
+    return asked, window
+
+
+RECORDED = talk(long_turn(1, RECORD), chatter(30), chatter(40))
+
+
+def test_data_of_tools_without_room_is_noted_with_its_keys() -> None:
+    _, window = read(RECORDED)
+    assert notes_in(window)
+    assert "credit_card_7447" in texts_of(window)
+    assert window.certificate.summary_covers == (1, 41)
+    block = next(one for one in window.certificate.blocks if one.source == "summary")
+    assert (block.origin, block.trust) == ("summary 0, messages 1-41", "untrusted")
+
+
+def test_no_notes_are_written_where_the_request_sets_no_limit() -> None:
+    window = build_messages(request(RECORDED, window=1_500, output=500))
+    assert not notes_in(window)
+
+
+def test_words_alone_are_left_to_recall() -> None:
+    _, window = read(talk(chatter(1), chatter(30), chatter(40)))
+    assert not notes_in(window)
+
+
+def test_a_summary_in_force_stands_instead_of_brief_notes() -> None:
+    summary = ActiveSummary(3, 1, 5, "They spoke about the depot.")
+    _, window = read(RECORDED, notes=summary)
+    assert all("summary 0" not in block.origin for block in window.certificate.blocks)
+
+
+def test_more_than_a_request_can_read_is_not_noted() -> None:
+    much = [long_turn(n * 10 + 1, RECORD) for n in range(8)]
+    assert sum(message.tokens for turn in much for message in counted(turn)) < MOST_COVERED
+    assert notes_in(read(talk(*much))[1])
+    pages = long_turn(1, "a page of other data, row after row " * 2_000)
+    assert not notes_in(read(talk(pages, chatter(30)))[1])
+
+
+@pytest.mark.parametrize("limit", [900, 1_500, 3_000])
+def test_a_large_newest_turn_leaves_room_for_a_line_that_answers(limit: int) -> None:
+    newest = long_turn(90, *["rows and rows of another result " * 60] * 4)
+    asked = replace(
+        request(counted([*chatter(60), *newest])),
+        budget=Budget(32_000, 500, (), limit),
+        recall=offer(GATE, *[ASIDE] * 9, question="gate code"),
+    )
+    window = build_messages(asked)
+    check_window(asked, window, [])
+    assert GATE in texts_of(window)
+    assert window.certificate.tail is not None
+    assert window.certificate.tail[1] == newest[-1].seq
