@@ -19,8 +19,8 @@ from llm.settings import EXTRACTIVE
 
 NOTHING = "nobody said"
 STAND_IN = "stand-in"
-OMISSION = re.compile(r"\(\d+ characters left out\)")
-"""Mark of the product inside a shortened line; its number is nobody's."""
+CITATION = re.compile(r"\[\d+(?:[-,\u2013·][^\]\n]*)?\]")
+"""Numbers of the messages that a point tells of; nobody said them."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Session:
             return []
         raws = (message.raw for turn in self.talk.turns for message in turn.messages)
         said = normal("\n".join([*raws, *(turn.text for turn in self.talk.turns)]))
-        text = OMISSION.sub("", notes["text"])
+        text = CITATION.sub("", notes["text"])
         return [name for name in extract_identifiers(text) if normal(name) not in said]
 
     def waits(self) -> list[float]:

@@ -277,6 +277,10 @@ _SHELL = re.compile(r"[|&;=<>]|\s-{1,2}\w|\Acd\s|, ")
 _NOT_NAMES = frozenset({"e.g", "i.e", "etc.", "and/or", "n/a", "u.s", "a.m", "p.m", "24/7"})
 
 
+_LEFT_OUT = " characters left out"
+"""The words behind the number in a mark of shortened text; nobody said that number."""
+
+
 def extract_identifiers(text: str) -> Counter[str]:
     """Find the exact names in a text, and count each name.
 
@@ -364,7 +368,9 @@ def _apart(text: str) -> str:
 
 
 def _is_cut(text: str, start: int, end: int) -> bool:
-    """Say whether a name touches the mark of a shortened text, and so is perhaps half a name."""
+    """Say whether a name is the number of a mark of shortened text, or touches the mark: perhaps half a name."""
+    if text.startswith(_LEFT_OUT, end):
+        return True
     return text[end : end + 2].strip() == "…" or text[max(start - 2, 0) : start].strip() == "…"
 
 

@@ -69,6 +69,12 @@ def test_half_a_name_beside_a_cut_is_no_name() -> None:
     assert not extract_identifiers("/Users/ana/wor … [12 characters left out] … ject/src/main.py")
 
 
+@pytest.mark.parametrize("mark", ["[129 characters left out]", "[... 129 characters left out ...]"])
+def test_the_number_of_a_shortened_text_is_nobodys(mark: str) -> None:
+    """A summary of a shortened result once listed it among the exact values."""
+    assert extract_identifiers(f"flight HAT017 has seats {mark} at noon") == {"HAT017": 1}
+
+
 def test_a_command_in_quotes_gives_the_names_inside_it() -> None:
     names = extract_identifiers('bash(command="cd /srv/app && grep -n x src/main.py | head")')
     assert {"/srv/app", "src/main.py"} <= set(names)
