@@ -66,7 +66,7 @@ class BriefNotes:
         return render_transcript(self.covered, limits=_LIMITS)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _notes_of(lines: tuple[RenderedLine, ...], tokens: int) -> str:
     """Write the notes; kept, since the steps of a turn need the same."""
     return summarize(SummaryInput(lines=lines, budget_tokens=tokens, language=users_language(lines)))
