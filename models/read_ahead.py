@@ -20,7 +20,7 @@ from models.artifacts.use import USED_SQL, Use, read_use
 from models.conversations.history import NEWEST_SQL, read_newest
 from models.conversations.standing import STANDING_QUERY, SessionSnapshot, read_standing
 from models.database import Transaction
-from models.encryption.keys import TextCipher
+from models.encryption.keys import TextCipher, TextUnavailableError
 from models.json_rows import read_rows
 from models.preflight.policy import (
     TOPIC_COLUMNS,
@@ -183,7 +183,7 @@ def read_ahead(db: Transaction, query: AheadQuery) -> ReadAhead | None:
     asked = {
         **{name: getattr(query, name) for name in own},
         **names_of(query.model),
-        **query.question.forms(cells),
+        **_forms(query.question, cells),
         "least_turns": query.unless.least_turns if query.unless else None,
         "step_messages": query.unless.messages if query.unless else None,
     }
@@ -201,6 +201,14 @@ def read_ahead(db: Transaction, query: AheadQuery) -> ReadAhead | None:
         NewestMessages(session.tail_from, session.last_seq, messages, len(messages) < most),
     )
     return _with_artifacts(found, cells, query, artifacts) if artifacts else found
+
+
+def _forms(question: QuestionKeys, cells: TextCipher) -> dict[str, list[str]]:
+    """Return the stored forms of the keys; none if the tenant has a key that is not available."""
+    try:
+        return question.forms(cells)
+    except TextUnavailableError:
+        return {name: [] for name in ("focus_keys", "question_keys")}
 
 
 def _with_artifacts(found: ReadAhead, cells: TextCipher, query: AheadQuery, artifacts: str) -> ReadAhead:
