@@ -35,7 +35,7 @@ from models.settings import database_settings
 from models.telemetry.logging import configure_logging
 from models.telemetry.tracing import close_traces, name_process
 from workers.drain import end_places
-from workers.settings import SCHEDULE, worker_settings
+from workers.settings import TaskName, worker_settings
 from workers.telemetry import PoolSign, flusher, settings_in_use, show_life, show_loop
 
 # A bell whose connection broke is not put back into its queue: the dispatcher rings again. Kombu would
@@ -103,7 +103,23 @@ class Recycled:
 recycled = Recycled()
 recycled.install()
 
+CLOCKS_APART_S = 7_200
+"""Tolerated difference of two machines' clocks. Celery compares a tick's expiry with the clock of the taking
+machine: a worker with a clock ahead by more than a tick's life would take no tick.
+"""
+
 settings = worker_settings()
+SCHEDULE: dict[str, dict[str, Any]] = {
+    "tick": {
+        "task": TaskName.TICK,
+        "schedule": settings.tick_s,
+        # A tick that nobody took is worth nothing once the next one is there.
+        "options": {
+            "queue": WorkQueue.MAINTENANCE.value,
+            "expires": settings.tick_s + CLOCKS_APART_S,
+        },
+    }
+}
 pool_sign = PoolSign(settings)
 app = Celery("afterturn", include=["workers.tasks"])
 app.conf.update(

@@ -3,11 +3,10 @@
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
-from models.due_work.kinds import WorkQueue
 from models.settings import Address, Settings, with_password
 
 
@@ -142,20 +141,3 @@ RUNG_AT = "rung_at"
 
 A worker with a later look without due work need not look again.
 """
-
-CLOCKS_APART_S = 7_200
-"""Tolerated difference of two machines' clocks. Celery compares a tick's expiry with the clock of the taking
-machine: a worker with a clock ahead by more than a tick's life would take no tick.
-"""
-
-SCHEDULE: dict[str, dict[str, Any]] = {
-    "tick": {
-        "task": TaskName.TICK,
-        "schedule": worker_settings().tick_s,
-        # A tick that nobody took is worth nothing once the next one is there.
-        "options": {
-            "queue": WorkQueue.MAINTENANCE.value,
-            "expires": worker_settings().tick_s + CLOCKS_APART_S,
-        },
-    }
-}

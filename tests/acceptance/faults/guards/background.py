@@ -57,9 +57,9 @@ GUARDS = (
     ),
     Guard(
         "ticks: clocks may be apart",
-        "workers/settings.py",
-        '"expires": worker_settings().tick_s + CLOCKS_APART_S',
-        '"expires": worker_settings().tick_s',
+        "workers/app.py",
+        '"expires": settings.tick_s + CLOCKS_APART_S',
+        '"expires": settings.tick_s',
         (),
     ),
     Guard(
