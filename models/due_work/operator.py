@@ -109,7 +109,7 @@ def list_stuck(db: Transaction, tenant_id: UUID | None = None, *, most: int | No
     rows = db.execute(
         select(DueWork.__table__)
         .where(_of(tenant_id), or_(DueWork.state == WorkState.DEAD, _PUT_OFF))
-        .order_by((DueWork.state == WorkState.DEAD).desc(), DueWork.due_at)
+        .order_by((DueWork.state == WorkState.DEAD).desc(), DueWork.due_at, DueWork.work_id)
         .limit(most)
     )
     return [DueWork(**readable(db, dict(row))) for row in rows.mappings()]
