@@ -12,6 +12,7 @@ from afterturn.stack.roles import StackRole
 from afterturn.stack.stack import Stack
 from llm.scripted import Mode, ScriptedServer, Step
 from tests.acceptance.platform import ROLES, SOON_S, environment
+from tests.oracle import is_at_rest
 from tests.unit.tool_plans.catalogs import MULTI_INTENT, large_guide
 from tests.waiting import wait_until
 
@@ -37,6 +38,7 @@ def stack(model: ScriptedServer) -> Iterator[Stack]:
 
 @pytest.fixture
 def client(stack: Stack, model: ScriptedServer) -> Iterator[httpx.Client]:
+    wait_until(lambda: is_at_rest(stack.at.database_url), within_s=SOON_S, what="rest before it")
     model.reset()
     stack.poll()
     key = {"Authorization": f"Bearer {stack.at.api_key}"}

@@ -40,7 +40,7 @@ class Traced:
 
 
 @pytest.fixture(scope="module")
-def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
+def traced_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
     headers = tmp_path_factory.mktemp("secrets") / "headers"
     headers.write_text("Authorization=Basic%20cGstMTpzay0y,x-langfuse-ingestion-version=4\n")
     with ExitStack() as running:
@@ -56,6 +56,13 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Traced]:
         platform = Platform(stack, model)
         running.callback(platform.close)
         yield Traced(platform, collector)
+
+
+@pytest.fixture
+def traced(traced_stack: Traced) -> Traced:
+    """The stack at rest: work that an earlier test left would take the next test's answer of the model."""
+    wait_until(lambda: is_at_rest(traced_stack.platform.database_url), within_s=SOON_S, what="rest before it")
+    return traced_stack
 
 
 def talk(traced: Traced, session_id: str, trace_id: str) -> None:
@@ -193,7 +200,6 @@ def test_lines_of_the_log_name_their_trace(traced: Traced) -> None:
 def test_no_span_holds_a_word_or_a_key(traced: Traced) -> None:
     """A model that repeats the word in an error, and reads and turns that are full of it, have been told."""
     trace = TRACE.replace("4bf9", "cbf9")
-    wait_until(lambda: is_at_rest(traced.platform.database_url), within_s=SOON_S, what="rest before it")
     traced.platform.model.next(Step(Mode.BAD_REQUEST, text=MARKER))
     talk(traced, "discreet", trace)
     arrived(traced, trace, "POST /v1/sessions/{session_id}/turns")
