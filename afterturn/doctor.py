@@ -19,8 +19,8 @@ from context.text.cut import printable
 from context.tokens import count_text
 from llm.settings import EXTRACTIVE, llm_settings
 from models.database import read_transaction
+from models.encryption.cipher import seals
 from models.encryption.masters import find_masters
-from models.encryption.settings import seals
 from models.ledger.caps import SaidBy, budget_settings, find_caps, told
 from models.settings import RELEASE, database_settings, newest_migration
 from workers.settings import worker_settings

@@ -15,7 +15,7 @@ from models.settings import IN_FILE, MASK, SECRET_NAME, masked, variables
 
 SETTINGS_MODULES = (
     "models.artifacts.settings",
-    "models.catalogs.settings",
+    "models.catalogs.catalog_form",
     "models.conversations.summary_settings",
     "models.conversations.served_window",
     "models.settings",
@@ -25,7 +25,7 @@ SETTINGS_MODULES = (
     "models.retention.tenant_policy",
     "models.telemetry.tracing",
     "models.shadow.reads",
-    "models.encryption.settings",
+    "models.encryption.cipher",
     "models.ledger.caps",
     "llm.settings",
     "api.settings",

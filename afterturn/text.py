@@ -13,9 +13,8 @@ from rich.table import Table
 
 from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction, print_tables
 from models.database import Transaction
-from models.encryption.cipher import find_uncleared, note_cleared
+from models.encryption.cipher import find_uncleared, note_cleared, seals, text_settings
 from models.encryption.keys import TextUnavailableError
-from models.encryption.settings import seals, text_settings
 from models.rekeying.columns import COLUMNS, count_cells
 from models.rekeying.purge import shed_unreadable
 from models.rekeying.rotation import (

@@ -17,11 +17,11 @@ from models.artifacts.summary_lookup import (
     read_for_question,
 )
 from models.artifacts.use import USED_SQL, Use, read_use
+from models.base import read_rows
 from models.conversations.history import NEWEST_SQL, read_newest
 from models.conversations.standing import STANDING_QUERY, SessionSnapshot, read_standing
 from models.database import Transaction
 from models.encryption.keys import TextCipher, TextUnavailableError
-from models.json_rows import read_rows
 from models.preflight.policy import (
     TOPIC_COLUMNS,
     TOPIC_OF_SESSION,

@@ -10,7 +10,6 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.cache import FreshCache
-from api.catalogs.form_revision import form_revision
 from api.http.errors import ProblemError, not_found
 from context.catalog.compact import Ladder
 from context.catalog.read import read_version
@@ -37,8 +36,14 @@ from models.catalogs.catalog import (
     load_version,
     note_use,
 )
-from models.catalogs.catalog_form import FormKey, has_form, load_form, store_form
-from models.catalogs.settings import catalog_settings
+from models.catalogs.catalog_form import (
+    FormKey,
+    catalog_settings,
+    form_revision,
+    has_form,
+    load_form,
+    store_form,
+)
 from models.database import best_effort_transaction, read_transaction
 from models.learning.prior_set import SetKind, SetPlace
 from models.learning.served_set import ServedSets, find_served_sets, load_bound_priors

@@ -7,7 +7,6 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.catalogs.catalog_cache import catalogs
-from api.catalogs.form_revision import form_revision
 from api.context.tools import ladder_of, offer_catalog
 from api.http.errors import ProblemError
 from context.ranking.index import index_tools
@@ -16,7 +15,7 @@ from context.tokens import count_text
 from context.tokens.text import EncodingName
 from context.types import Wire
 from models.catalogs.catalog import find_last_used
-from models.catalogs.settings import catalog_settings
+from models.catalogs.catalog_form import catalog_settings, form_revision
 from models.database import read_transaction
 from models.tenants.call_role import keep_to
 

@@ -16,8 +16,8 @@ from context.text.language import detect_language
 from models.artifacts.sealing import mend
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
+from models.encryption.cipher import seals
 from models.encryption.keys import TextCipher
-from models.encryption.settings import seals
 
 DETECT_CHARS = 4_000
 """Number of leading characters used to detect the language of a text."""

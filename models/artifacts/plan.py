@@ -28,10 +28,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.focus import focus_key
 from context.types import JsonObject
 from models.artifacts.sealing import MARK_OF_KEYED, key_forms, stored_key
-from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
+from models.base import SESSION_KEY, Base, CreatedAt, TenantPart, read_time
 from models.database import Transaction
 from models.encryption.keys import TextCipher
-from models.json_rows import read_time
 
 _DIGEST_CHARS = 32
 MOST_PLANS = 20

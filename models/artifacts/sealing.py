@@ -7,9 +7,8 @@ from sqlalchemy import text
 
 from context.focus import GENERAL_KEY
 from models.database import Transaction
-from models.encryption.cipher import TextKey
+from models.encryption.cipher import TextKey, seals
 from models.encryption.keys import TextCipher
-from models.encryption.settings import seals
 
 MARK_OF_KEYED = "k"
 """First character of a keyed key; other keys have hex digits only."""

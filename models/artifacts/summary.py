@@ -32,9 +32,8 @@ from models.artifacts.sealing import key_forms, stored_key
 from models.artifacts.use import ARTIFACT_KEY
 from models.base import Base, CreatedAt, TenantPart, Timestamp
 from models.database import Transaction
-from models.encryption.cipher import is_sealed
+from models.encryption.cipher import is_sealed, seals
 from models.encryption.keys import TextCipher
-from models.encryption.settings import seals
 
 UNDECIDED = ""
 """Model or prompt version of a wish left to the worker."""

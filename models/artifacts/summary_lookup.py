@@ -30,9 +30,9 @@ from models.artifacts.summary import (
     open_focus,
     text_row,
 )
+from models.base import read_time
 from models.database import Transaction
 from models.encryption.keys import TextCipher
-from models.json_rows import read_time
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,9 @@ from context.artifacts.superseded import Access, Superseded, superseded_artifact
 from context.artifacts.types import Artifact
 from context.tokens import Count
 from models.artifacts.artifact import ArtifactFacts, artifact_value, open_content, read_facts
-from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
+from models.base import SESSION_KEY, Base, CreatedAt, TenantPart, read_time
 from models.database import Transaction
 from models.encryption.keys import TextCipher
-from models.json_rows import read_time
 
 ARTIFACT_KEY = ["artifact.tenant_id", "artifact.artifact_id"]
 

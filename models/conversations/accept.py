@@ -11,6 +11,7 @@ from sqlalchemy.orm import aliased
 from context.providers.model_windows import known_window
 from models.artifacts.artifact import store_artifacts
 from models.artifacts.use import PlacedUse, add_uses
+from models.base import json_of, json_rows
 from models.conversations.log import (
     CHANGED,
     INSERT_MESSAGES,
@@ -25,7 +26,6 @@ from models.conversations.session import STATE_COLUMNS, Session, create_missing
 from models.conversations.session_state import SessionState
 from models.database import Transaction
 from models.encryption.keys import TextCipher
-from models.json_rows import json_of, json_rows
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ from uuid import UUID
 from sqlalchemy import ARRAY, BigInteger, and_, bindparam, func, select, text
 
 from context.types import Message, Role, Wire
+from models.base import read_time
 from models.conversations.log import StoredMessage, TurnRow
 from models.database import Transaction
-from models.encryption.cipher import MARK
+from models.encryption.cipher import MARK, has_masters
 from models.encryption.keys import TextCipher
-from models.encryption.settings import has_masters
-from models.json_rows import read_time
 
 _MESSAGE_COLUMNS = (
     StoredMessage.seq,

@@ -22,12 +22,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.types import Message
 from models.artifacts.artifact import NewArtifact, store_artifacts
 from models.artifacts.use import NewUse, PlacedUse, add_uses
-from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
+from models.base import SESSION_KEY, Base, CreatedAt, TenantPart, json_of
 from models.conversations.session_state import SessionState
 from models.database import Transaction
+from models.encryption.cipher import seals
 from models.encryption.keys import TextCipher
-from models.encryption.settings import seals
-from models.json_rows import json_of
 
 CHANGED = b""
 """Digest of a turn after an edit or erasure: no fingerprint of erased data stays.

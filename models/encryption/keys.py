@@ -19,11 +19,13 @@ from models.encryption.cipher import (
     SealBrokenError,
     TextKey,
     find_uncleared,
+    has_masters,
     is_sealed,
     keep_plain,
     read_plain,
+    seals,
+    text_settings,
 )
-from models.encryption.settings import has_masters, seals, text_settings
 
 Content = TypeVar("Content", str, bytes)
 

@@ -35,8 +35,8 @@ from context.tool_plans.outcomes import PastPlan
 from models.base import SESSION_KEY, Base, CreatedAt, TenantKey
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
+from models.encryption.cipher import seals
 from models.encryption.keys import TextCipher, TextForgottenError
-from models.encryption.settings import seals
 
 _TEXTS = frozenset({"intent", "context", "gap_warning", "failure_detail"})
 _VALUES = frozenset({"features", "steps"})

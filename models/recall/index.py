@@ -34,9 +34,8 @@ from models.conversations.log import StoredMessage
 from models.conversations.session import Session
 from models.conversations.session_state import SessionState
 from models.database import Transaction
-from models.encryption.cipher import TextKey
+from models.encryption.cipher import TextKey, has_masters
 from models.encryption.keys import TextCipher
-from models.encryption.settings import has_masters
 from models.recall.user import UserKey, recall_settings, users_of_turns
 
 

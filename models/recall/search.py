@@ -11,9 +11,9 @@ from sqlalchemy import text
 from context.recall.passages import Passage
 from context.recall.ranking import MAX_TERMS, Hit, RecallStats, find_ranges, weigh_terms
 from context.text.terms import query_terms
+from models.base import read_rows
 from models.database import Transaction
 from models.encryption.keys import TextCipher
-from models.json_rows import read_rows
 from models.recall.index import RecallKey, find_secret, passage_row
 
 MAX_HITS = 300

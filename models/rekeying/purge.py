@@ -10,9 +10,8 @@ from models.artifacts.artifact import drop_unused
 from models.conversations.session import lock_existing
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
-from models.encryption.cipher import find_uncleared, note_cleared
+from models.encryption.cipher import find_uncleared, note_cleared, seals
 from models.encryption.keys import NO_KEY, TextCipher, TextUnavailableError, has_key
-from models.encryption.settings import seals
 from models.erasure.derived import drop_artifact_work, drop_plans, rewind_index
 from models.erasure.kept_receipts import keep_receipt
 from models.erasure.log import Receipt
