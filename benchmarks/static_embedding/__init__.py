@@ -1,0 +1,1 @@
+"""A static embedding beside the words of a catalog."""
