@@ -8,7 +8,7 @@ import typer
 
 from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction
 from models.database import Transaction
-from models.recall.user_switch import find_user_recall, switch_user_recall
+from models.recall.user import find_user_recall, switch_user_recall
 
 app = typer.Typer(
     help="Let requests recall what a user said in other sessions.", add_completion=False, no_args_is_help=True

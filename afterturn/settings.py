@@ -16,7 +16,7 @@ from models.settings import IN_FILE, MASK, SECRET_NAME, masked, variables
 SETTINGS_MODULES = (
     "models.artifacts.settings",
     "models.catalogs.catalog_form",
-    "models.conversations.summary_settings",
+    "models.conversations.session_state",
     "models.conversations.served_window",
     "models.settings",
     "models.preflight.policy",

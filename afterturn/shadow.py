@@ -26,7 +26,7 @@ from afterturn.operating import (
 )
 from afterturn.usage import found_table
 from api.shadow.routes import MOST_DAYS, report_members
-from context.shadow.planted import PLANTED, planted_turns
+from context.shadow.facts import PLANTED, planted_turns
 from context.shadow.verdict import PartReport, ShadowPart, read_parts
 from context.shares import Share
 from context.types import JsonObject

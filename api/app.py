@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import events, keys, metrics, model_limits, plans, usage, work
-from api.artifacts import attachments, of_session
+from api.artifacts import attachments
 from api.artifacts import routes as artifacts
 from api.catalogs import budgets, prior_sets
 from api.catalogs import routes as catalogs
@@ -36,7 +36,7 @@ from api.http.process_group import group
 from api.inspector import routes as inspector
 from api.mcp.door import McpDoor
 from api.preflight import routes as preflight_calls
-from api.sessions import erase, history, retention, sync, tenant, windows
+from api.sessions import erase, history, sync, tenant
 from api.sessions import routes as sessions
 from api.settings import MCP_PATH, api_settings
 from api.shadow import routes as shadow
@@ -111,39 +111,39 @@ def make_app() -> FastAPI:
         lifespan=_lifespan,
     )
     limits.begin()
-    for module in (
-        turns,
-        append,
-        changes,
-        sync,
-        tenant,
-        history,
-        windows,
-        contexts,
-        batch,
-        compress,
-        model_limits,
-        sessions,
-        shadow,
-        erase,
-        attachments,
-        artifacts,
-        of_session,
-        catalogs,
-        prior_sets,
-        budgets,
-        plans,
-        preflight_calls,
-        usage,
-        work,
-        events,
-        keys,
-        retention,
-        health,
-        metrics,
-        inspector,
+    for router in (
+        turns.router,
+        append.router,
+        changes.router,
+        sync.router,
+        tenant.router,
+        history.router,
+        history.windows,
+        contexts.router,
+        batch.router,
+        compress.router,
+        model_limits.router,
+        sessions.router,
+        shadow.router,
+        erase.router,
+        attachments.router,
+        artifacts.router,
+        artifacts.listing,
+        catalogs.router,
+        prior_sets.router,
+        budgets.router,
+        plans.router,
+        preflight_calls.router,
+        usage.router,
+        work.router,
+        events.router,
+        keys.router,
+        tenant.retention,
+        health.router,
+        metrics.router,
+        inspector.router,
     ):
-        app.include_router(module.router)
+        app.include_router(router)
     app.state.mcp = McpDoor()
     app.router.routes.append(Route(MCP_PATH, app.state.mcp, include_in_schema=False))
     errors.install(app)

@@ -25,7 +25,7 @@ from api.settings import EVENTS_PATH, api_settings
 from models.database import database_now, read_transaction
 from models.errors import trouble_of
 from models.events import Event, read_events
-from models.tenants.call_role import keep_to
+from models.tenants.row_security import keep_to
 from models.tenants.tenant import Caller
 
 router = APIRouter(tags=["sessions"])

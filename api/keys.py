@@ -12,7 +12,7 @@ from api.answers.base import KeyEntry, KeyList, NewKey, answers
 from api.http.call import Body, BodyCall, Parameters, documented, id_in_path
 from api.http.errors import ProblemError, committed, not_found
 from models.database import Transaction, database_now, read_transaction
-from models.tenants.call_role import outside_wall
+from models.tenants.row_security import outside_wall
 from models.tenants.tenant import (
     SCOPES,
     ApiKey,

@@ -21,7 +21,7 @@ from models.conversations.log import AcceptedTurn, NewTurn
 from models.database import read_transaction, transaction
 from models.providers.context_limit import LIMIT_HOURS, has_lower_limit, outdo_limits
 from models.providers.limit_report import KnownLimit, forget_limits, list_limits
-from models.tenants.call_role import keep_to
+from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1", tags=["context"])

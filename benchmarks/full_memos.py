@@ -17,7 +17,7 @@ from api.app import make_app
 from benchmarks.report import save
 from context.focus.normalise import normalise
 from context.preflight.decide import classify
-from context.priors.features import feature_keys
+from context.priors.types import feature_keys
 from context.text.terms import index_terms
 from context.tokens import count_text
 

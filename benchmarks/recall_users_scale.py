@@ -33,7 +33,7 @@ from benchmarks.recall_scale import MEETINGS, WARM, index, said
 from benchmarks.report import save
 from benchmarks.scaling.meter import cpu_ns, since
 from models import database as session
-from models.recall.user_switch import switch_user_recall
+from models.recall.user import switch_user_recall
 from models.tenants.tenant import create_key, ensure_tenant
 from tests.data import read_jsonl
 

@@ -16,7 +16,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from models.errors import Trouble, trouble_of
 from models.settings import DatabaseSettings, database_settings
-from models.tenants.call_role import (
+from models.tenants.row_security import (
     as_role,
     name_in_transaction,
     name_on_connection,

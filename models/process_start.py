@@ -8,7 +8,7 @@ import structlog
 from models.artifacts.settings import artifact_settings
 from models.catalogs.catalog_form import catalog_settings
 from models.conversations.served_window import served_window_settings
-from models.conversations.summary_settings import compression_settings
+from models.conversations.session_state import compression_settings
 from models.encryption.cipher import text_settings
 from models.preflight.policy import preflight_settings
 from models.recall.user import recall_settings

@@ -19,7 +19,7 @@ from context.summary.gate import GateSettings
 from llm.gateway import complete
 from llm.settings import EXTRACTIVE, llm_settings
 from models.artifacts.settings import artifact_settings
-from models.conversations.summary_settings import compression_settings
+from models.conversations.session_state import compression_settings
 from models.database import database_now, read_transaction, transaction
 from models.due_work.fair_claim import Next, Turns, claim_next, find_shares
 from models.due_work.operator import redrive

@@ -1,20 +1,32 @@
-"""Artifacts: stored facts, slices of text, and summaries for a focus."""
+"""Artifacts over HTTP, and the artifacts of a session with their summaries by focus."""
 
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
 import structlog
-from fastapi import APIRouter, Depends, Path, Request, Response, status
+from fastapi import APIRouter, Depends, Path, Query, Request, Response, status
 from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.answers.base import answers
-from api.answers.plans import ArtifactSummaryAnswer, ShownArtifact, SummaryRequested
+from api.answers.plans import ArtifactSummaryAnswer, SessionArtifacts, ShownArtifact, SummaryRequested
 from api.artifacts.attachments import MOST_CONTENT_CHARS, check_parameters
 from api.context.artifact_summaries import Match, find_maker, find_matches
-from api.http.call import Body, BodyCall, Call, documented, hold_back, in_address, reader
+from api.http.call import (
+    Body,
+    BodyCall,
+    Call,
+    Parameters,
+    SessionId,
+    documented,
+    hold_back,
+    in_address,
+    reader,
+)
 from api.http.errors import ProblemError, committed, not_found
 from api.http.values import check_id
 from api.http.waiting import wait_for_work
@@ -24,10 +36,12 @@ from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from context.text.language import UNKNOWN
 from context.text.sanitize import clean_text
 from models.artifacts.artifact import ArtifactFacts, find_artifact, hold_artifact, load_slice
+from models.artifacts.listing import FocusSummary, SessionArtifact, list_artifacts, list_focus_summaries
 from models.artifacts.settings import artifact_settings
 from models.artifacts.summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
 from models.artifacts.summary_cache import count_readings, tie_summaries, touch_used, want_anew
 from models.artifacts.summary_lookup import Maker, find_standing
+from models.conversations.session import find_session
 from models.database import Transaction, best_effort_transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
 
@@ -311,3 +325,64 @@ def _facts(facts: ArtifactFacts) -> dict[str, Any]:
 
 def _json(content: dict[str, Any], code: int = status.HTTP_200_OK) -> Response:
     return Response(orjson.dumps(content), code, media_type="application/json")
+
+
+listing = APIRouter(prefix="/v1/sessions/{session_id}", tags=["artifacts"])
+
+MOST_LISTED = 100
+MOST_SUMMARIES = 200
+"""Most summaries of an answer, of all its artifacts together."""
+
+
+class WantedArtifacts(Parameters):
+    """The part of the artifacts that is listed."""
+
+    limit: int = Field(20, ge=1, le=MOST_LISTED, description="Most artifacts.")
+
+
+@listing.get("/artifacts", **answers(SessionArtifacts, "list_artifacts", "List the artifacts of a session"))
+def show_artifacts(
+    session_id: SessionId, call: BodyCall, wanted: Annotated[WantedArtifacts, Query()]
+) -> Response:
+    """Answer with the artifacts of a session's messages and uploads, and the summaries by focus.
+
+    The newest 200 summaries are listed, of all the artifacts together.
+    """
+    tenant_id = call.caller("read").tenant_id
+    with read_transaction() as db:
+        found = list_artifacts(db, tenant_id, session_id, most=wanted.limit + 1)
+        if not found and find_session(db, tenant_id, session_id) is None:
+            raise not_found("session")
+        shown = found[: wanted.limit]
+        ids = [one.facts.artifact_id for one in shown]
+        summaries = list_focus_summaries(db, tenant_id, ids, most=MOST_SUMMARIES)
+    by_artifact: dict[str, list[FocusSummary]] = defaultdict(list)
+    for one in summaries:
+        by_artifact[one.key.artifact_id].append(one)
+    answer = {
+        "artifacts": [_artifact(one, by_artifact[one.facts.artifact_id]) for one in shown],
+        "more": len(found) > len(shown),
+    }
+    return Response(orjson.dumps(answer), media_type="application/json")
+
+
+_FACTS = (
+    *("artifact_id", "artifact_type", "kind", "title", "size_chars", "tokens", "preview"),
+    *("created_at", "last_used_at"),
+)
+
+
+def _artifact(one: SessionArtifact, summaries: Sequence[FocusSummary]) -> dict[str, Any]:
+    facts = {name: getattr(one.facts, name) for name in _FACTS}
+    return {
+        **facts,
+        "uses": one.uses,
+        "last_seq": one.last_seq,
+        "summaries": [_summary(summary) for summary in summaries],
+    }
+
+
+def _summary(one: FocusSummary) -> dict[str, Any]:
+    members = asdict(one)
+    key = members.pop("key")
+    return {**members, "language": key["language"], "model": key["model"]}

@@ -38,7 +38,7 @@ from context.types import JsonObject
 from models.catalogs.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
 from models.catalogs.catalog_form import catalog_settings
 from models.database import database_now, read_transaction
-from models.tenants.call_role import keep_to
+from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])

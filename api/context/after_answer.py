@@ -17,13 +17,13 @@ from context.window.prefix_reuse import prefix_of
 from models.conversations.served_window import NewWindow, keep_window, served_window_settings
 from models.conversations.session import remember_request
 from models.conversations.session_notes import keep_prefix
+from models.conversations.session_state import compression_settings
 from models.conversations.standing import SessionSnapshot
-from models.conversations.summary_settings import compression_settings
 from models.database import best_effort_transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextUnavailableError
 from models.erasure.kept_receipts import receipt_digest
-from models.tenants.call_role import keep_to
+from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
 

@@ -17,7 +17,7 @@ from context.types import Wire
 from models.catalogs.catalog import find_last_used
 from models.catalogs.catalog_form import catalog_settings, form_revision
 from models.database import read_transaction
-from models.tenants.call_role import keep_to
+from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
 

@@ -16,9 +16,8 @@ from context.providers.usage import Report, cached_input_tokens, measure_growth,
 from context.tokens import guarantee, observe
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session import find_session
-from models.conversations.session_state import SessionState
+from models.conversations.session_state import SessionState, compression_settings
 from models.conversations.standing import load_compactions
-from models.conversations.summary_settings import compression_settings
 from models.database import best_effort_transaction, read_transaction, transaction
 from models.learning.cache_found import (
     SETTLED_REPORTS,
@@ -28,7 +27,7 @@ from models.learning.cache_found import (
     remember_expected,
 )
 from models.providers.calibration import find_calibration, keep_calibration, load_reported_turns
-from models.tenants.call_role import keep_to
+from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
 

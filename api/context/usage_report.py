@@ -38,7 +38,7 @@ from models.database import Transaction, best_effort_transaction, read_transacti
 from models.due_work.queue import WorkKind, enqueue
 from models.learning.speculation import What, find_record, note_used, price_share
 from models.ledger.by_day import find_prices
-from models.tenants.call_role import keep_to
+from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
 

@@ -31,7 +31,7 @@ from context.errors import InvalidInputError
 from context.text.sanitize import clean_json, clean_text, id_fault, parse_json
 from models.database import read_transaction
 from models.telemetry.tracing import annotate
-from models.tenants.call_role import keep_to
+from models.tenants.row_security import keep_to
 from models.tenants.tenant import Caller, find_caller
 
 SMALL_BODY_BYTES = 65_536

@@ -35,7 +35,7 @@ from models.preflight.policy import (
     remember_topic,
 )
 from models.telemetry.counters import Counted, count
-from models.tenants.call_role import keep_to
+from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
 

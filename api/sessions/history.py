@@ -1,21 +1,25 @@
-"""Reading of a session's log: the raw turns behind a summary."""
+"""A session's log over HTTP: the raw turns behind a summary, and the windows as they were served."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated, Any
+from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from api.answers.base import answers
-from api.http.call import BodyCall, Parameters, SessionId
+from api.answers.sessions import ServedWindowAnswer, ServedWindows
+from api.http.call import BodyCall, Parameters, SessionId, id_in_path
 from api.http.errors import ProblemError, not_found
 from api.settings import api_settings
 from api.turns.large_results import restore_messages
 from context.types import JsonObject, Wire
 from models.conversations.history import LoggedTurn, load_turns
+from models.conversations.served_window import list_windows, load_window, served_window_settings
 from models.conversations.session import find_session
+from models.conversations.standing import find_standing
 from models.database import read_transaction
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["turns"])
@@ -121,3 +125,65 @@ def _turn(turn: LoggedTurn) -> dict[str, Any]:
         "seqs": [message.seq for message in turn.messages],
         "messages": [orjson.Fragment(message.raw) for message in turn.messages],
     }
+
+
+windows = APIRouter(prefix="/v1/sessions/{session_id}/windows", tags=["context"])
+
+MOST_LISTED = 200
+
+
+class WantedWindows(Parameters):
+    """The part of the windows that is listed."""
+
+    limit: int = Field(50, ge=1, le=MOST_LISTED, description="Most windows.")
+
+
+async def _window_id(
+    request: Request, window_id: Annotated[str, Path(description="The window, as the list names it.")]
+) -> str:
+    return id_in_path(request, window_id, "window_id")
+
+
+WindowId = Annotated[str, Depends(_window_id)]
+
+
+@windows.get("", **answers(ServedWindows, "list_windows", "List windows as they were served"))
+def show_windows(
+    session_id: SessionId, call: BodyCall, wanted: Annotated[WantedWindows, Query()]
+) -> Response:
+    """Answer with the windows kept of a session's requests, newest first, without messages.
+
+    Windows are kept for the share `AFTERTURN_SERVED_WINDOW_SHARE` of requests, up to a number and an age.
+    Every change of what was said takes the session's windows away.
+    """
+    tenant_id = call.caller("read").tenant_id
+    with read_transaction() as db:
+        standing = find_standing(db, tenant_id, session_id)
+        found = list_windows(db, tenant_id, session_id, most=wanted.limit)
+    if standing is None and not found:
+        raise not_found("session")
+    share = served_window_settings().served_window_share
+    return _json({"windows": [asdict(one) for one in found], "share": share})
+
+
+@windows.get("/{window_id}", **answers(ServedWindowAnswer, "get_window", "Get a window as it was served"))
+def show_window(session_id: SessionId, window_id: WindowId, call: BodyCall) -> Response:
+    """Answer with a window as it was served: messages, tools and certificate."""
+    tenant_id = call.caller("read").tenant_id
+    with read_transaction() as db:
+        found = load_window(db, tenant_id, session_id, _uuid(window_id))
+    if found is None:
+        raise not_found("window")
+    facts, body = found
+    return _json({**asdict(facts), "answer": None if body is None else orjson.Fragment(body)})
+
+
+def _uuid(named: str) -> UUID:
+    try:
+        return UUID(named)
+    except ValueError:
+        raise not_found("window") from None
+
+
+def _json(content: dict[str, Any]) -> Response:
+    return Response(orjson.dumps(content), media_type="application/json")

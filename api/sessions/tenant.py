@@ -1,13 +1,14 @@
-"""Sessions of a tenant: lists of sessions and users, the limit of history, the switch of recall."""
+"""Sessions of a tenant: lists of sessions and users, limit of history, switch of recall, retention."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query, Response
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, field_validator
 
 from api.answers.base import ApiAnswer, answers
-from api.answers.sessions import HistoryLimitAnswer, UserRecallAnswer
+from api.answers.sessions import HistoryLimitAnswer, RetentionAnswer, UserRecallAnswer
 from api.http.call import Body, BodyCall, Parameters, SessionId, documented
 from api.http.errors import committed, not_found
 from api.http.values import read_cursor, write_cursor
@@ -24,7 +25,14 @@ from models.conversations.session_notes import (
 )
 from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction
-from models.recall.user_switch import UserRecall, find_user_recall, switch_user_recall
+from models.recall.user import UserRecall, find_user_recall, switch_user_recall
+from models.retention.tenant_policy import (
+    Retention,
+    find_retention,
+    list_gone,
+    put_retention,
+    retention_settings,
+)
 
 router = APIRouter(prefix="/v1", tags=["sessions"])
 
@@ -243,3 +251,65 @@ def _answer_switch(found: UserRecall) -> Response:
         "sessions_waiting": found.sessions_waiting,
     }
     return Response(orjson.dumps(answer), media_type="application/json")
+
+
+retention = APIRouter(prefix="/v1", tags=["keeping"])
+
+SHOWN_DAYS = 30
+MOST_DAYS = 36_500
+
+
+class Wishes(Body):
+    """Retention ages and numbers; 0 keeps forever, a missing field follows the installation."""
+
+    session_days: int | None = Field(
+        None, ge=0, le=MOST_DAYS, description="Days without a turn after which a session is erased whole."
+    )
+    plan_days: int | None = Field(None, ge=0, le=MOST_DAYS, description="Days after which a plan goes.")
+    ledger_days: int | None = Field(
+        None, ge=0, le=MOST_DAYS, description="Days after which calls become sums by day; not 1."
+    )
+    summary_versions: int | None = Field(
+        None, ge=0, le=1_000_000, description="Versions of a session's summary that stay."
+    )
+
+    @field_validator("ledger_days")
+    @classmethod
+    def _today_stays(cls, days: int | None) -> int | None:
+        if days == 1:
+            raise ValueError("0 for ever, or 2 and more: the caps of a day are counted by its calls")
+        return days
+
+
+@retention.get("/retention", **answers(RetentionAnswer, "get_retention", "Get ages of retention"))
+def show_retention(call: BodyCall) -> Response:
+    """Answer with wishes, values in force, and deletions of the last 30 days."""
+    caller = call.caller("read")
+    with read_transaction() as db:
+        return _answer(db, caller.tenant_id)
+
+
+@retention.put(
+    "/retention",
+    openapi_extra=documented(Wishes),
+    **answers(RetentionAnswer, "set_retention", "Set ages of retention"),
+)
+def wish_retention(call: BodyCall) -> Response:
+    """Replace the retention wishes; old data is deleted within hours."""
+    caller, wishes = call.caller("admin"), call.body(Wishes)
+
+    def put(db: Transaction) -> Response:
+        put_retention(db, caller.tenant_id, Retention(**wishes.model_dump()))
+        return _answer(db, caller.tenant_id)
+
+    return committed(put)
+
+
+def _answer(db: Transaction, tenant_id: Any) -> Response:
+    wished = find_retention(db, tenant_id)
+    gone = [
+        {"day": day, "rows_of": name, "rows": rows}
+        for day, name, rows in list_gone(db, tenant_id, days=SHOWN_DAYS)
+    ]
+    answer = {"wished": asdict(wished), "in_force": asdict(wished.over(retention_settings())), "gone": gone}
+    return Response(orjson.dumps(answer, default=str), media_type="application/json")

@@ -27,7 +27,7 @@ from models.database import Transaction, best_effort_transaction, read_transacti
 from models.due_work.queue import WorkKind, enqueue
 from models.shadow.reads import MOST_SALT_BYTES, ReadState, find_switch, record_reads, shadow_settings
 from models.telemetry.counters import Counted, count
-from models.tenants.call_role import keep_to
+from models.tenants.row_security import keep_to
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from models.conversations.accept import accept_turns
 from models.conversations.history import load_newest
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session import lock_sessions
-from models.conversations.session_state import SessionState, is_due
-from models.conversations.summary_settings import compression_settings
+from models.conversations.session_state import SessionState, compression_settings, is_due
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue_each
 from models.learning.served_set import name_prior_sets

@@ -11,8 +11,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.served.talks import Talk
-from context.shadow.facts import holds, texts_of
-from context.shadow.planted import PLANTED
+from context.shadow.facts import PLANTED, holds, texts_of
 from context.text.exact_values import extract_identifiers, normal
 from context.types import JsonObject
 from llm.settings import EXTRACTIVE

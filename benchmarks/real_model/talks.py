@@ -11,7 +11,7 @@ from benchmarks.extractive_summaries import read_conversations
 from benchmarks.served.planted import events_of, planted_talk
 from benchmarks.served.sets import SETS
 from benchmarks.served.talks import Talk, make_turns
-from context.shadow.planted import PLANTED, planted_turns
+from context.shadow.facts import PLANTED, planted_turns
 from context.types import JsonObject
 
 SHARED = ("tau_airline", "bfcl_memory", "qmsum")

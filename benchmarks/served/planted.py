@@ -7,7 +7,7 @@ from pathlib import Path
 from afterturn.conversations.formats import EventLine, Transcript, to_conversation
 from benchmarks.served.files import read_files, read_rows
 from benchmarks.served.talks import Ask, FactsGold, Talk, make_turns
-from context.shadow.planted import PLANTED, Planted
+from context.shadow.facts import PLANTED, Planted
 from context.types import JsonObject
 
 FOREIGN = Path(__file__).parent / "planted.json"

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, TypeGuard
 
-from context.priors.features import KEY_BITS, name_hash
 from context.priors.state import TOOL_BITS, TOOL_MASK, State, date_weight
-from context.priors.types import CorruptPriorsError, pack, unpack
+from context.priors.types import KEY_BITS, CorruptPriorsError, name_hash, pack, unpack
 
 MAGIC, VERSION = b"APPS", 1
 _TYPE_CODES = "QIHhffIB"

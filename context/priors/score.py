@@ -5,9 +5,17 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context.priors.features import KIND_MASK, FeatureKind, feature_keys, feature_names, name_hash
 from context.priors.prior_set import PriorSet
-from context.priors.types import NO_PRIORS, PRIOR_SCALE, Priors
+from context.priors.types import (
+    KIND_MASK,
+    NO_PRIORS,
+    PRIOR_SCALE,
+    FeatureKind,
+    Priors,
+    feature_keys,
+    feature_names,
+    name_hash,
+)
 
 KIND_WEIGHTS = {
     FeatureKind.WORD: 1.0,

@@ -8,8 +8,16 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from context.priors.features import KEY_BITS, KIND_MASK, FeatureKind, feature_keys
-from context.priors.types import CorruptPriorsError, JoinedPlan, pack, unpack
+from context.priors.types import (
+    KEY_BITS,
+    KIND_MASK,
+    CorruptPriorsError,
+    FeatureKind,
+    JoinedPlan,
+    feature_keys,
+    pack,
+    unpack,
+)
 from context.text.sanitize import MAX_TOOL_NAME_CHARS
 
 STEPS = 256

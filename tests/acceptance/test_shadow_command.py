@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from afterturn.stack.roles import Addresses
-from context.shadow.planted import PLANTED
+from context.shadow.facts import PLANTED
 from tests.acceptance.command import afterturn
 from tests.waiting import wait_until
 

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from context.summary.gate import GateSettings
 from llm.settings import LlmSettings
 from models import database as session
-from models.conversations.summary_settings import compression_settings
+from models.conversations.session_state import compression_settings
 from models.due_work.queue import Claim, WorkKind, find_work
 from tests.integration.summarizing import MODEL, Model, Room, dialogue
 from workers.jobs.lifecycle import run_work

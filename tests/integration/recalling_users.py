@@ -11,8 +11,7 @@ from sqlalchemy import func, select
 from context.recall.selection import USER_RECALL_TAG
 from models import database as session
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
-from models.recall.user import RecallSettings
-from models.recall.user_switch import switch_user_recall
+from models.recall.user import RecallSettings, switch_user_recall
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.recall import index_session
 from workers.jobs.wake import key_passages, wake_sessions

@@ -13,8 +13,8 @@ from models import database as session
 from models.artifacts.settings import planning_settings
 from models.conversations.kept_summaries import keep_part
 from models.conversations.session import lock_sessions
+from models.conversations.session_state import compression_settings
 from models.conversations.summary import SummaryState, drop_prepared
-from models.conversations.summary_settings import compression_settings
 from models.due_work.queue import WorkKind, WorkState, enqueue, lock_lease
 from tests.integration.activating import CHAT, PATH, Chat
 from tests.integration.summarizing import Model

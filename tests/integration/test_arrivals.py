@@ -16,7 +16,7 @@ from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
 from models.artifacts.use import load_uses
 from models.catalogs.model_profile import set_override
-from models.conversations.summary_settings import compression_settings
+from models.conversations.session_state import compression_settings
 from models.due_work.queue import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import leave_out, look_up, plan

@@ -7,11 +7,10 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from context.priors.features import feature_keys
 from context.priors.prior_set import PriorSet
 from context.priors.score import bind_priors, score_priors
 from context.priors.state import state_from_bytes
-from context.priors.types import JoinedPlan
+from context.priors.types import JoinedPlan, feature_keys
 from models import database as session
 from models.due_work.queue import WorkKind, find_work
 from models.learning.prior_set import (

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from models import database as session
-from models.conversations.summary_settings import compression_settings
+from models.conversations.session_state import compression_settings
 from models.due_work.queue import WorkKind, WorkState, enqueue
 from tests.integration.activating import PATH, Chat
 from tests.integration.summarizing import Model

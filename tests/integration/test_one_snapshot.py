@@ -15,8 +15,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.turns.intake import TurnCompleted, read_turn, store_turns
 from models import database as session
 from models.artifacts.settings import planning_settings
+from models.conversations.session_state import compression_settings
 from models.conversations.summary import activate_prepared
-from models.conversations.summary_settings import compression_settings
 from tests.integration.activating import Chat
 from tests.integration.summarizing import dialogue
 

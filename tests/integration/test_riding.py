@@ -17,7 +17,7 @@ from llm.requests import CompletionReply, CompletionRequest
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
 from models import database as session
-from models.conversations.summary_settings import compression_settings
+from models.conversations.session_state import compression_settings
 from models.ledger.caps import Caps
 from models.telemetry.counters import Counted, flush, read_counts
 from tests.integration.activating import Chat

@@ -19,8 +19,7 @@ from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextCipher, TextForgottenError
 from models.rekeying.rotation import forget_text_key
 from models.settings import database_settings
-from models.tenants.call_role import ROLE, VIEWS, keep_to
-from models.tenants.row_security import POLICY, SEEN_THROUGH_VIEWS
+from models.tenants.row_security import POLICY, ROLE, SEEN_THROUGH_VIEWS, VIEWS, keep_to
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.doors import DOORS

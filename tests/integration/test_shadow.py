@@ -13,7 +13,7 @@ from api.context.request import NO_LIMITS, ContextRequest, read_request
 from api.shadow.record import Shadow, VariantQuery, lay_window, record_shadow
 from context.shadow.verdict import ShadowPart
 from models import database as session
-from models.conversations.summary_settings import compression_settings
+from models.conversations.session_state import compression_settings
 from models.due_work.queue import WorkKind, WorkState, find_work
 from models.shadow.reads import shadow_settings
 from tests.integration.activating import Chat

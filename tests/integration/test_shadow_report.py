@@ -15,7 +15,7 @@ from afterturn.__main__ import app
 from afterturn.client import Client
 from afterturn.shadow import plant_and_probe
 from context.providers.profiles import ProfileOverride
-from context.shadow.planted import PLANTED
+from context.shadow.facts import PLANTED
 from context.shadow.verdict import ShadowPart
 from models import database as session
 from models.catalogs.model_profile import set_override

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from afterturn.__main__ import app
 from models import database as session
 from models.due_work.queue import WorkKind, find_work
-from models.recall.user_switch import USER_RECALL, follow_switch
+from models.recall.user import USER_RECALL, follow_switch
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.recalling_users import (

@@ -26,7 +26,7 @@ from benchmarks.served.talks import (
     make_turns,
     window_texts,
 )
-from context.shadow.planted import PLANTED
+from context.shadow.facts import PLANTED
 from context.types import JsonObject
 
 BEES = "My sister keeps bees behind the old brewery."

@@ -11,7 +11,7 @@ from afterturn.doctor import check_models
 from api.app import make_app
 from llm.settings import LlmSettings, llm_settings
 from models.catalogs.catalog_form import catalog_settings
-from models.conversations.summary_settings import compression_settings
+from models.conversations.session_state import compression_settings
 from models.encryption.cipher import text_settings
 from models.ledger.caps import Caps, budget_settings
 from models.recall.user import recall_settings

@@ -23,7 +23,7 @@ from llm.requests import complete_builtin
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.conversations.history import load_oldest
 from models.conversations.kept_summaries import drop_parts, is_rolled_back, thin_summaries
-from models.conversations.session_state import SessionState
+from models.conversations.session_state import SessionState, compression_settings
 from models.conversations.standing import SessionSnapshot, find_standing, is_covered
 from models.conversations.summary import (
     STAND_IN,
@@ -34,7 +34,6 @@ from models.conversations.summary import (
     refused_through,
     store_summary,
 )
-from models.conversations.summary_settings import compression_settings
 from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, finish, lock_lease
 from models.due_work.waiting import end_rest, rest

@@ -7,8 +7,7 @@ from models.conversations.session_notes import HISTORY_LIMIT, list_lately_used
 from models.conversations.session_state import is_due
 from models.database import Transaction, transaction
 from models.due_work.queue import Claim, WorkKind, enqueue_many, finish, forget_done
-from models.recall.user import recalls_users
-from models.recall.user_switch import USER_RECALL, follow_switch, list_named_sessions
+from models.recall.user import USER_RECALL, follow_switch, list_named_sessions, recalls_users
 from workers.jobs.lifecycle import LeaseLostError
 
 SESSIONS_AT_ONCE = 500

@@ -15,7 +15,7 @@ from api.artifacts.documents.child import MEMORY, DocumentLimits, Extracted
 from api.http.errors import ProblemError
 from api.http.process_group import Row, SharedRows, group
 from models.artifacts.settings import ArtifactSettings
-from models.tenants.call_role import caller_tenant
+from models.tenants.row_security import caller_tenant
 
 ROOT = Path(__file__).parents[3]
 AT_ONCE = 3

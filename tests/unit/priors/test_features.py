@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.priors.features import (
+from context.priors.types import (
     KEY_BITS,
     KIND_MASK,
     MAX_TERMS,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from context.shadow.facts import (
     DIGEST_BYTES,
+    PLANTED,
     FactLoss,
     compare_facts,
     count_blocked,
@@ -15,8 +16,8 @@ from context.shadow.facts import (
     holds,
     needs_of,
     pack,
+    planted_turns,
 )
-from context.shadow.planted import PLANTED, planted_turns
 from context.text.exact_values import normal
 from context.types import Message, Role
 

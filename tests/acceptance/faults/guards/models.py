@@ -182,7 +182,7 @@ GUARDS = (
     ),
     Guard(
         "tenants: the second wall",
-        "models/tenants/call_role.py",
+        "models/tenants/row_security.py",
         'return "" if tenant_id is None else ROLE',
         'return ""',
         ("tests/integration/test_row_security.py",),
