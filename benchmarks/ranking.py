@@ -29,7 +29,7 @@ from benchmarks.ranking_data import (
 from benchmarks.report import save
 from context.catalog.types import Catalog, Entry
 from context.ranking.index import build_index
-from context.ranking.rank import LEAST_FIT, find_former, rank
+from context.ranking.rank import find_former, rank
 
 CUTS = (1, 5, 15)
 WANTED = {
@@ -41,7 +41,9 @@ WANTED = {
 SIZES = (1_282, 10_000)
 TIMED_REQUESTS = 60
 TRIES = 5
-FITS = (0.4, 0.5, 0.55, LEAST_FIT, 0.59, 0.62, 0.65, 0.7)
+FITS = (0.4, 0.5, 0.55, 0.57, 0.6, 0.64, 0.67, 0.7)
+IN_FORCE = "in force"
+"""The bounds of `context.ranking.rank`: one for a few entries, another for more."""
 TAKEN = ("metatool", "stabletoolbench", "livemcp + docker_mcp", "bfcl_multi_turn")
 
 Ranker = Callable[[str], Sequence[int]]
@@ -136,9 +138,11 @@ def measure_speed(shelves: Sequence[Shelf]) -> list[dict[str, Any]]:
 
 
 def measure_gaps(name: str, cases: Sequence[Case]) -> list[dict[str, Any]]:
-    """Grade the verdict at several bounds: a gap is what fits less."""
-    fits = [rank(case.index, case.text, limit=1).gap.fit for case in cases]
-    return [_grade_gaps(name, bound, [fit < bound for fit in fits], cases) for bound in FITS]
+    """Grade the verdict in force, and at one bound for all catalogs: a gap is what fits less."""
+    verdicts = [rank(case.index, case.text, limit=1).gap for case in cases]
+    fits = [verdict.fit for verdict in verdicts]
+    in_force = _grade_gaps(name, IN_FORCE, [verdict.is_gap for verdict in verdicts], cases)
+    return [in_force] + [_grade_gaps(name, bound, [fit < bound for fit in fits], cases) for bound in FITS]
 
 
 def measure_former(name: str, cases: Sequence[Case]) -> dict[str, Any]:
@@ -192,9 +196,8 @@ def _print_gaps(rows: Sequence[dict[str, Any]]) -> None:
     table = Table("data", "bound", "precision", "recall", "false alarms", "half 0", "half 1", title="Gaps")
     for row in rows:
         halves = [f"{half['precision']:.3f} {half['recall']:.3f}" for half in row["halves"]]
-        mark = " *" if row["bound"] == LEAST_FIT else ""
         numbers = [f"{row['all'][key]:.3f}" for key in ("precision", "recall", "false_alarms")]
-        table.add_row(row["data"], f"{row['bound']}{mark}", *numbers, *halves)
+        table.add_row(row["data"], str(row["bound"]), *numbers, *halves)
     Console(width=150).print(table)
 
 

@@ -18,6 +18,8 @@ LEAST_FIT = 0.57
 """Least fit of the best entry; below, the entry has less than about a single word of the intent."""
 FOREIGN_WEIGHT = 0.1
 """Weight of an unknown word of another language: maybe a function word, or halves of other words."""
+LEAST_FIT_OF_FEW, FEW = 0.64, 12
+"""Least fit in a catalog of at most so many entries, where it is more likely that none serves the intent."""
 WHOLE_INTENT = 1.0
 """Bonus for a fully explained intent, in words, so that an intent of a single word can fit."""
 CANDIDATES = 2
@@ -44,6 +46,11 @@ FIELD_STRENGTHS: Mapping[Field, float] = {
 """Evidence of a word by field, for an entry serving the intent."""
 
 
+def find_least_fit(entries: int) -> float:
+    """Find the least fit of the best entry in a catalog of so many entries."""
+    return LEAST_FIT_OF_FEW if entries <= FEW else LEAST_FIT
+
+
 def judge_gap(index: RankingIndex, intent: Intent, scores: Sequence[float]) -> GapVerdict:
     """Judge whether no entry in the catalog serves the intent.
 
@@ -61,9 +68,10 @@ def judge_gap(index: RankingIndex, intent: Intent, scores: Sequence[float]) -> G
     found = [_explained_terms(index, intent, place) for place in best if scores[place] > 0.0]
     lead = math.exp(-LEAD * _lead(scores, best))
     fit, explained = _judge_fit(_weigh_terms(index, intent, foreign=False), found, lead)
-    if fit < LEAST_FIT and found and _is_foreign(intent.text[:DETECT_CHARS]):
+    least = find_least_fit(len(index.silent))
+    if fit < least and found and _is_foreign(intent.text[:DETECT_CHARS]):
         fit, explained = _judge_fit(_weigh_terms(index, intent, foreign=True), found, lead)
-    is_gap = fit < LEAST_FIT
+    is_gap = fit < least
     return GapVerdict(is_gap, fit, explained, _name_unknown(index, intent) if is_gap else ())
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.ranking.rank import rank
+from context.ranking.rank import FEW, find_least_fit, rank
 from context.ranking.types import GapVerdict
 from tests.unit.ranking.shelves import OFFICE, index_of, pack
 
@@ -78,3 +78,12 @@ def test_a_verdict_stays_in_its_range(intent: str) -> None:
     assert 0.0 <= verdict.fit <= 1.0
     assert 0.0 <= verdict.explained <= 1.0
     assert verdict.is_gap or not verdict.unexplained
+
+
+def test_a_short_list_is_warned_of_earlier_than_a_long_one() -> None:
+    intent = "send the quarterly report"
+    few = index_of(*(pack(f"note_{number}", "Keep a note.") for number in range(FEW)))
+    assert find_least_fit(FEW) > find_least_fit(FEW + 1)
+    for index in (OFFICE, few):
+        verdict = rank(index, intent).gap
+        assert verdict.is_gap == (verdict.fit < find_least_fit(len(index.silent)))

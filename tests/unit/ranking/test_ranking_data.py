@@ -2,9 +2,8 @@
 
 import pytest
 
-from benchmarks.ranking import bm25_ranker, measure_former, measure_gaps, our_ranker, recall
+from benchmarks.ranking import IN_FORCE, bm25_ranker, measure_former, measure_gaps, our_ranker, recall
 from benchmarks.ranking_data import read_shelf, single_cases, taken_cases, turn_cases
-from context.ranking.rank import LEAST_FIT
 from tests.data import data_dir
 
 pytestmark = pytest.mark.data
@@ -32,22 +31,22 @@ def test_the_tools_of_a_request_are_among_the_first(name: str, folder: str, cut:
 def test_a_request_that_no_candidate_serves_is_mostly_seen_and_rarely_by_mistake() -> None:
     data_dir("bfcl_live")
     rows = measure_gaps("bfcl_live", list(single_cases()))
-    grade = next(row["all"] for row in rows if row["bound"] == LEAST_FIT)
+    grade = next(row["all"] for row in rows if row["bound"] == IN_FORCE)
     assert grade["precision"] >= 0.9
-    assert grade["recall"] >= 0.6
+    assert grade["recall"] >= 0.7
 
 
 @pytest.mark.parametrize(
     ("name", "folder", "wanted"),
-    [("metatool", "metatool", 0.75), ("bfcl_multi_turn", "bfcl_multi_turn", 0.58)],
+    [("metatool", "metatool", 0.8), ("bfcl_multi_turn", "bfcl_multi_turn", 0.65)],
 )
 def test_a_tool_taken_away_from_a_catalog_of_others_is_mostly_missed(
     name: str, folder: str, wanted: float
 ) -> None:
     data_dir(folder)
     rows = measure_gaps(name, list(taken_cases(name)))
-    grade = next(row["all"] for row in rows if row["bound"] == LEAST_FIT)
-    assert grade["precision"] >= 0.75
+    grade = next(row["all"] for row in rows if row["bound"] == IN_FORCE)
+    assert grade["precision"] >= 0.7
     assert grade["recall"] >= wanted
 
 
