@@ -13,7 +13,7 @@ import typer
 
 from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction
 from context.errors import InvalidInputError
-from context.tool_plans.rows import COLUMNS, PlanRow, number_equals, read_cells, read_row, write_cells
+from context.tool_plans.reported import COLUMNS, PlanRow, number_equals, read_cells, read_row, write_cells
 from models.database import read_transaction, transaction
 from models.plans.imports import PAGE_PLANS, PlanFilter, export_plans, import_plans, prepare_plan
 

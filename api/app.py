@@ -17,7 +17,7 @@ from api.artifacts import attachments
 from api.artifacts import routes as artifacts
 from api.catalogs import budgets, prior_sets
 from api.catalogs import routes as catalogs
-from api.context import batch, compress
+from api.context import compress
 from api.context import routes as contexts
 from api.context.first_reads import prepare_catalogs
 from api.http import errors, health
@@ -120,7 +120,6 @@ def make_app() -> FastAPI:
         history.router,
         history.windows,
         contexts.router,
-        batch.router,
         compress.router,
         model_limits.router,
         sessions.router,

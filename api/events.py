@@ -22,8 +22,7 @@ from api.http.call import EndlessCall, Parameters, callers, key_of
 from api.http.errors import ProblemError
 from api.http.head_limits import END
 from api.settings import EVENTS_PATH, api_settings
-from models.database import database_now, read_transaction
-from models.errors import trouble_of
+from models.database import database_now, read_transaction, trouble_of
 from models.events import Event, read_events
 from models.tenants.row_security import keep_to
 from models.tenants.tenant import Caller

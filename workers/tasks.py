@@ -32,7 +32,18 @@ from models.shadow.reads import shadow_settings
 from models.tenants.tenant import ensure_tenant
 from workers.app import app, asked_to_stop, node, recycled
 from workers.dispatch import Bells
-from workers.drain import Drained, Ear, Places, Served, WakeNext, drain, is_closed, open_places, served_by
+from workers.drain import (
+    Drained,
+    Ear,
+    Places,
+    Served,
+    WakeNext,
+    drain,
+    is_closed,
+    open_places,
+    served_by,
+    time_limits,
+)
 from workers.jobs.artifact_plan import plan_contexts
 from workers.jobs.learn.night import ask_for_the_night, learn
 from workers.jobs.lifecycle import Handler, do_work, rules_of
@@ -44,7 +55,6 @@ from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, CAPS, sweep
 from workers.jobs.tool_plan import make_plan
 from workers.jobs.wake import key_passages, wake_sessions
-from workers.limits import time_limits
 from workers.settings import RUNG_AT, TaskName, WorkerSettings, precompute_settings, worker_settings
 from workers.telemetry import EventSender, WorkPiece, piece_events, settings_in_use, show_life
 

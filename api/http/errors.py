@@ -16,8 +16,15 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from context.errors import AfterturnError, InvalidInputError
-from models.database import OutcomeUnknownError, Transaction, transaction
-from models.errors import Trouble, facts_of, kind_of, trouble_of
+from models.database import (
+    OutcomeUnknownError,
+    Transaction,
+    Trouble,
+    facts_of,
+    kind_of,
+    transaction,
+    trouble_of,
+)
 
 log = structlog.get_logger()
 

@@ -1,12 +1,11 @@
 """Focus: a reader's question about an artifact, and equality of two questions."""
 
 from context.focus.normalise import GENERAL_KEY, Focus, focus_key, normalise
-from context.focus.similarity import NEAR_THRESHOLD, CacheKey, SizeClass, nearest, similarity, size_class
+from context.focus.similarity import NEAR_THRESHOLD, SizeClass, nearest, similarity, size_class
 
 __all__ = [
     "GENERAL_KEY",
     "NEAR_THRESHOLD",
-    "CacheKey",
     "Focus",
     "SizeClass",
     "focus_key",

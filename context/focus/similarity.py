@@ -1,10 +1,8 @@
-"""Similarity of two foci, for answers labelled as near, and the exact key of an answer."""
+"""Similarity of two foci, for answers labelled as near, and the size classes of answers."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass
 from enum import StrEnum
 from functools import lru_cache
-from hashlib import blake2b
 
 from context.focus.normalise import DUE, Focus
 from context.focus.reading import ASKING, EVERY, OWNERS, PARTICLES, SOFT, SOME, stem
@@ -162,9 +160,6 @@ def _turns(focus: Focus) -> Mapping[str, frozenset[str]]:
     return _turns_of(focus.turned)
 
 
-_KEY_BYTES = 16
-
-
 class SizeClass(StrEnum):
     """Size of an answer."""
 
@@ -200,31 +195,3 @@ def size_class(tokens: int) -> SizeClass:
     if tokens < 0:
         raise ValueError(f"tokens must be >= 0, not {tokens}")
     return next((size for size, most in SIZE_TOKENS.items() if tokens <= most), SizeClass.FULL)
-
-
-@dataclass(frozen=True)
-class CacheKey:
-    """Parts of a cached answer's key; the tenant is a separate column in every table.
-
-    Attributes:
-        content_sha: SHA-256 of the artifact's content, in hex.
-        focus_key: `focus_key` of the question.
-        model: The answering model.
-        prompt_version: Version of the prompt.
-        size_class: Size class of the answer.
-        language: Language of the answer, an ISO 639-1 code or "und".
-    """
-
-    content_sha: str
-    focus_key: str
-    model: str
-    prompt_version: str
-    size_class: SizeClass
-    language: str
-
-    @property
-    def digest(self) -> str:
-        """Digest in 32 hex digits; keys with any different field have different digests."""
-        fields = [str(value).encode("utf-8", "surrogatepass") for value in astuple(self)]
-        framed = b"".join(len(value).to_bytes(4, "big") + value for value in fields)
-        return blake2b(framed, digest_size=_KEY_BYTES, person=b"cache-key-1").hexdigest()

@@ -13,7 +13,7 @@ from sqlalchemy import RowMapping, select, tuple_
 from context.tool_plans.features import intent_sha, read_features
 from context.tool_plans.outcomes import went_well
 from context.tool_plans.prompt import PlanMode
-from context.tool_plans.rows import PlanRow
+from context.tool_plans.reported import PlanRow
 from models.database import Transaction
 from models.encryption.keys import TextCipher, TextForgottenError
 from models.plans.from_turns import insert_plans

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.context import batch
+from api.context import routes
 from api.settings import api_settings
 from models import database as session
 from models.tenants.tenant import ensure_tenant
@@ -132,7 +132,7 @@ def test_lines_share_the_longest_wait_of_a_call(client: TestClient, narrow: pyte
 def test_a_batch_that_takes_too_long_begins_no_further_line(
     client: TestClient, narrow: pytest.MonkeyPatch
 ) -> None:
-    narrow.setattr(batch, "MOST_S", 0.3)
+    narrow.setattr(routes, "MOST_S", 0.3)
     talk(client, "s1", 1)
     first, *others = ask(client, of("s1", after_turn="never", wait_ms=500), of("s1"), of("s1"))
     assert first["status"] == 409

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from workers.limits import time_limits
+from workers.drain import time_limits
 
 
 class TooLongError(Exception):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.errors import InvalidInputError
-from context.tool_plans.rows import COLUMNS, PlanRow, number_equals, read_cells, read_row, write_cells
+from context.tool_plans.reported import COLUMNS, PlanRow, number_equals, read_cells, read_row, write_cells
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 ROW: dict[str, Any] = {"intent": "play a song", "tools": ["find", "play"], "at": "2026-11-01T10:00:00Z"}

@@ -19,7 +19,7 @@ GUARDS = (
     ),
     Guard(
         "work: a full disk is not its fault",
-        "models/errors.py",
+        "models/database.py",
         '    "53": Trouble.FULL,\n',
         "",
         (),
