@@ -1,9 +1,15 @@
-"""Values kept for a while in the memory of a process, to save a query per call."""
+"""Caches of a process: values fresh for a while, values used recently, and lessons learned about models."""
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Generic, TypeVar
+from uuid import UUID
+
+from api.settings import api_settings
+from context.providers.usage import model_key
+from models.database import Transaction, read_transaction
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -56,3 +62,81 @@ class FreshCache(Generic[Key, Value]):
         """Forget all values."""
         with self._lock:
             self._kept.clear()
+
+
+class RecentCache(Generic[Key, Value]):
+    """Values by key up to a total weight; the least recently used value is dropped first."""
+
+    def __init__(self, most: Callable[[], float], weigh: Callable[[Value], float] = lambda _: 1) -> None:
+        """Start empty.
+
+        Args:
+            most: Return the greatest total weight.
+            weigh: Return the weight of a value; a constant.
+        """
+        self._kept: OrderedDict[Key, tuple[float, Value]] = OrderedDict()
+        self._held = 0.0
+        self._most, self._weigh = most, weigh
+        self._lock = Lock()
+
+    def get(self, key: Key) -> Value | None:
+        """Return the value of a key; None for no value."""
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is None:
+                return None
+            self._kept.move_to_end(key)
+            return kept[1]
+
+    def find(self, key: Key, make: Callable[[], Value]) -> Value:
+        """Return the value of a key, or make the value; two simultaneous calls may make it twice."""
+        kept = self.get(key)
+        return self.keep(key, make()) if kept is None else kept
+
+    def keep(self, key: Key, value: Value) -> Value:
+        """Keep a value. Returns the value."""
+        weight = self._weigh(value)
+        with self._lock:
+            self._held += weight - self._kept.pop(key, (0.0, None))[0]
+            self._kept[key] = (weight, value)
+            while self._held > self._most():
+                self._held -= self._kept.popitem(last=False)[1][0]
+        return value
+
+
+class LessonCache(Generic[Value]):
+    """Lessons by tenant and model, to save a query per read."""
+
+    def __init__(
+        self, load: Callable[[Transaction, UUID, str], Value], is_settled: Callable[[Value], bool]
+    ) -> None:
+        """Take the query, and the test for a lesson that few more reports would change."""
+        self._load, self._is_settled = load, is_settled
+        self._known = FreshCache[tuple[UUID, str], Value](lambda: api_settings().calibration_cache_s)
+        self._learned = FreshCache[tuple[UUID, str], Value](
+            lambda: api_settings().calibration_settled_every_s
+        )
+
+    def find(self, tenant_id: UUID, model: str) -> Value:
+        """Find a model's lesson."""
+
+        def read() -> Value:
+            with read_transaction() as db:
+                return self._load(db, tenant_id, model)
+
+        return self._known.find((tenant_id, model_key(model)), read)
+
+    def learn(self, tenant_id: UUID, model: str, lesson: Value) -> None:
+        """Keep the lesson of a report learned now."""
+        for cache in (self._known, self._learned):
+            cache.keep((tenant_id, model_key(model)), lesson)
+
+    def forget(self) -> None:
+        """Forget all lessons, so that the next read asks the database."""
+        self._known.forget()
+        self._learned.forget()
+
+    def is_sampled_out(self, tenant_id: UUID, model: str) -> bool:
+        """Tell whether a settled model's report was learned recently."""
+        lesson = self._learned.fresh((tenant_id, model_key(model)))
+        return lesson is not None and self._is_settled(lesson)

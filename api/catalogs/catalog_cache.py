@@ -9,7 +9,7 @@ from uuid import UUID
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.cache import FreshCache
+from api.cache import FreshCache, RecentCache
 from api.http.errors import ProblemError, not_found
 from context.catalog.compact import Ladder
 from context.catalog.read import read_version
@@ -259,8 +259,7 @@ class PriorCache:
     def __init__(self) -> None:
         """Start empty."""
         self._served = FreshCache[Place, ServedSets](lambda: FRESH_S, most=MOST_SETS * 16)
-        self._kept: OrderedDict[tuple[Place, int], tuple[str, PriorsInForce]] = OrderedDict()
-        self._lock = Lock()
+        self._bound = RecentCache[tuple[Place, int], tuple[str, PriorsInForce]](lambda: MOST_SETS)
 
     def find(self, tenant_id: UUID, loaded: LoadedCatalog, session_id: str | None = None) -> PriorsInForce:
         """Find the priors of a catalog for a session, without a query if recently checked.
@@ -274,8 +273,7 @@ class PriorCache:
         version = self._sets(place).version_for(session_id)
         if version is None:
             return _WORDS_ALONE
-        with self._lock:
-            digest, known = self._kept.get((place, version), ("", _WORDS_ALONE))
+        digest, known = self._bound.get((place, version)) or ("", _WORDS_ALONE)
         return known if digest == loaded.digest else self._load(place, version, loaded)
 
     def forget(self) -> None:
@@ -294,11 +292,7 @@ class PriorCache:
         with read_transaction() as db:
             bound = load_bound_priors(db, SetPlace(place[0], SetKind.RANKING, place[1]), version, ids)
         found = PriorsInForce(version, bound) if bound else _WORDS_ALONE
-        with self._lock:
-            self._kept[place, version] = (loaded.digest, found)
-            self._kept.move_to_end((place, version))
-            while len(self._kept) > MOST_SETS:
-                self._kept.popitem(last=False)
+        self._bound.keep((place, version), (loaded.digest, found))
         return found
 
 

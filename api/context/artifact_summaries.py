@@ -2,18 +2,17 @@
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from datetime import datetime
 from sys import getsizeof
-from threading import Lock
 from uuid import UUID
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
+from api.cache import RecentCache
 from api.settings import api_settings
 from context.artifacts.types import Artifact, ReadingForm
 from context.extract import INDEX_VERSION, PassageIndex
@@ -206,40 +205,23 @@ class CachedText:
         return getsizeof(self.content) + sum(map(getsizeof, numbers)) + parts * ENTRY_BYTES
 
 
-class TextCache:
-    """Cache of recently read texts, least recently used dropped first.
+class TextCache(RecentCache[str, CachedText]):
+    """Cache of recently read texts by artifact id; a text too large for the cache is not kept.
 
     Access rights of a tenant are checked in the database each time, before any lookup in the cache.
     """
 
     def __init__(self, most_bytes: int | None = None) -> None:
         """Limit the cache to a size in bytes; None for the size in the settings."""
-        self._known: OrderedDict[str, CachedText] = OrderedDict()
-        self._bytes = 0
-        self._most = most_bytes
-        self._lock = Lock()
+        super().__init__(self._size, lambda text: text.weight_bytes)
+        self._most_bytes = most_bytes
 
-    def find(self, artifact_id: str) -> CachedText | None:
-        """Find a text in the cache."""
-        with self._lock:
-            found = self._known.get(artifact_id)
-            if found is not None:
-                self._known.move_to_end(artifact_id)
-            return found
+    def keep(self, key: str, value: CachedText) -> CachedText:
+        """Cache a text of at most a quarter of the size. Returns the text."""
+        return super().keep(key, value) if value.weight_bytes <= self._size() // 4 else value
 
-    def keep(self, artifact_id: str, text: CachedText) -> None:
-        """Cache a text; a text too large for the cache is not kept."""
-        most = api_settings().text_cache_bytes if self._most is None else self._most
-        size = text.weight_bytes
-        if size > most // 4:
-            return
-        with self._lock:
-            old = self._known.pop(artifact_id, None)
-            self._bytes += size - (old.weight_bytes if old else 0)
-            self._known[artifact_id] = text
-            while self._bytes > most:
-                _, out = self._known.popitem(last=False)
-                self._bytes -= out.weight_bytes
+    def _size(self) -> int:
+        return api_settings().text_cache_bytes if self._most_bytes is None else self._most_bytes
 
 
 texts = TextCache()
@@ -268,7 +250,7 @@ def load_texts(
         most_bytes -= artifact.size_chars
         if most_bytes < 0:
             break
-        known = texts.find(artifact.artifact_id)
+        known = texts.get(artifact.artifact_id)
         if known is None or known.index is None:
             missing[artifact.artifact_id] = artifact
         else:
@@ -309,7 +291,7 @@ def brought_text(tenant_id: UUID, artifact: Artifact, content: str) -> CachedTex
         content: The document's whole text.
     """
     name = f"{tenant_id} {artifact.artifact_id} {artifact.kind.value}"
-    known = texts.find(name)
+    known = texts.get(name)
     if known is None:
         known = CachedText(content, index_now(content, artifact))
         texts.keep(name, known)

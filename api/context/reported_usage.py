@@ -1,6 +1,5 @@
 """Learning from reported usage: calibrations, and what the provider's cache held of what was expected."""
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
@@ -9,8 +8,8 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.background import BackgroundTask
 
+from api.cache import LessonCache
 from api.catalogs.budgets import profiles
-from api.context.cache import LessonCache
 from context.providers.prompt_cache import LEAST_FOUND_SHARE, CacheRule, cache_rule, cache_ttl_s
 from context.providers.usage import Report, cached_input_tokens, measure_growth, model_key, read_report
 from context.tokens import guarantee, observe
@@ -115,7 +114,7 @@ def _check_all(tenant_id: UUID, found: list[_CacheReport]) -> None:
             log.warning("cache_check_failed", session_id=one.session_id, error=type(error).__name__)
             return
         if lesson is not None:
-            shares.keep(tenant_id, one.model, lesson, learned_at=time.monotonic())
+            shares.learn(tenant_id, one.model, lesson)
 
 
 SETTLED_OBSERVATIONS = 100
@@ -188,7 +187,7 @@ def _learn(tenant_id: UUID, lesson: _ReportedTurn) -> None:
     with transaction() as db:
         kept = keep_calibration(db, tenant_id, seen, learned)
     if kept:
-        calibrations.keep(tenant_id, lesson.model, learned, learned_at=time.monotonic())
+        calibrations.learn(tenant_id, lesson.model, learned)
 
 
 def _leaves_out(session: SessionState, model: str) -> bool:

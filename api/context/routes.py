@@ -13,10 +13,10 @@ from starlette.background import BackgroundTasks
 
 from api.answers.base import answers
 from api.answers.context import BatchedContexts, ContextWindow
+from api.cache import RecentCache
 from api.context.activation import settle
 from api.context.after_answer import keep_afterwards, learn_request, may_be_ridden, remember_prefix
 from api.context.ahead import read_ahead_for
-from api.context.cache import line_counts_of
 from api.context.fill import FilledWindow, WindowQuery, fill_window, load_tail
 from api.context.full_history import NewPart, find_new_part, stand_under
 from api.context.prepare import RequestPlace, prepare
@@ -42,7 +42,7 @@ from api.shadow.record import BuiltWindow, Shadow, VariantQuery, as_shown, recor
 from api.turns.routes import lines_of
 from context.certificate import Certificate
 from context.shadow.verdict import ShadowPart
-from context.tokens.text import counting_with
+from context.tokens.text import LineCounts, counting_with
 from models.conversations.standing import SessionSnapshot
 from models.database import one_reading_connection, read_transaction
 from models.due_work.queue import WorkKind
@@ -52,6 +52,10 @@ from models.telemetry.tracing import span
 from models.tenants.tenant import Caller
 
 router = APIRouter(prefix="/v1", tags=["context"])
+
+_MOST_LINES = 4_096
+_line_counts = RecentCache[UUID, LineCounts](lambda: 32)
+"""Counts of lines in a tenant's windows; no time tells a tenant of another's lines."""
 
 
 class ContextCall(ContextRequest):
@@ -98,7 +102,7 @@ def answer_context(
         wait_for_work(tenant_id, WorkKind.SUMMARIZE, session_id, request.wait_ms)
     # A caller that waits for a plan would hold the connection meanwhile.
     connection = nullcontext() if request.wait_ms else one_reading_connection()
-    with connection, counting_with(line_counts_of(tenant_id)):
+    with connection, counting_with(_line_counts.find(tenant_id, lambda: LineCounts(_MOST_LINES))):
         return _answer(tenant_id, session_id, part, given, is_trial=is_trial)
 
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import structlog
 
+from api.cache import RecentCache
 from api.catalogs.budgets import profiles
 from api.catalogs.catalog_cache import LoadedCatalog, catalogs, prior_sets
-from api.context.cache import indexes, ladders, offers
 from api.context.tail import keep_tool_count
 from api.http.errors import ProblemError
 from api.http.values import encode
@@ -46,6 +46,11 @@ BEST = 8
 
 WORTH_A_LINE = 0.3
 """Share of bytes lost; a larger cut is logged."""
+
+_ladders = RecentCache[bytes, ToolLadder](lambda: 256)
+_indexes = RecentCache[bytes, RankingIndex](lambda: 256)
+_held = RecentCache[bytes, frozenset[str]](lambda: 256)
+_offers = RecentCache[bytes, Definitions](lambda: 64)
 
 
 @dataclass(frozen=True)
@@ -167,7 +172,7 @@ def offer_catalog(
 ) -> ToolOffer:
     """Offer a stored catalog's tools to a request of a session."""
     key = hashlib.sha256(f"{wire}\0{loaded.digest}".encode()).digest()
-    defined = offers.find(key, Definitions, lambda: define_tools(loaded.catalog.entries, wire))
+    defined = _offers.find(key, lambda: define_tools(loaded.catalog.entries, wire))
     return ToolOffer(
         defined.tools,
         key,
@@ -188,7 +193,7 @@ def _own(given: Sequence[JsonObject], wire: Wire, model: str) -> ToolOffer:
         tools,
         key,
         converted.renamed,
-        index=lambda: indexes.find(key, RankingIndex, lambda: index_tools(tools)),
+        index=lambda: _indexes.find(key, lambda: index_tools(tools)),
         losses=tuple(Carried(kind, why, ()) for kind, why in converted.losses),
     )
 
@@ -200,7 +205,7 @@ def used_tools(offered: ToolOffer, messages: Sequence[Message], wire: Wire) -> f
     """
     if not offered.tools:
         return pinned_tools((), called_names(messages), wire)
-    held = indexes.find((offered.key, "containers"), frozenset, lambda: containers(offered.tools or ()))
+    held = _held.find(offered.key, lambda: containers(offered.tools or ()))
     return pinned_tools(offered.names, called_names(messages), wire) | held
 
 
@@ -212,9 +217,7 @@ def name_tools(tools: Sequence[str | JsonObject]) -> ToolOffer:
     if not defined:
         return ToolOffer(defined)
     key = hashlib.sha256(encode(defined)).digest()
-    return ToolOffer(
-        defined, key, index=lambda: indexes.find(key, RankingIndex, lambda: index_tools(defined))
-    )
+    return ToolOffer(defined, key, index=lambda: _indexes.find(key, lambda: index_tools(defined)))
 
 
 def match_tools(offered: ToolOffer, question: str) -> MatchedTools:
@@ -296,7 +299,7 @@ def choose_tools(
 
 def ladder_of(offered: ToolOffer) -> ToolLadder:
     """Find the ladder of an offer's tools, with the sizes that were measured before."""
-    return ladders.find(offered.key, ToolLadder, lambda: ToolLadder(offered.tools or (), offered.sizes()))
+    return _ladders.find(offered.key, lambda: ToolLadder(offered.tools or (), offered.sizes()))
 
 
 def _note_fit(ladder: ToolLadder, fitted: FittedTools, model: str) -> None:

@@ -13,7 +13,6 @@ from fastapi.testclient import TestClient
 
 from afterturn.conversations.formats import read_conversations
 from api.context.reported_usage import SETTLED_OBSERVATIONS, calibrations
-from api.settings import api_settings
 from context.tokens import UNCALIBRATED, Calibration, Count, count_message, estimate, measure_message, total
 from context.types import JsonObject
 from models import database as session
@@ -262,9 +261,7 @@ def test_a_lesson_learned_from_what_is_out_of_date_is_dropped(tenant_id: UUID) -
     assert known(tenant_id) == first
 
 
-def test_a_settled_model_is_sampled(
-    client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_settled_model_is_sampled(client: TestClient, tenant_id: UUID) -> None:
     settled = Calibration(MODEL, 1.2, SETTLED_OBSERVATIONS, 0.01)
     with session.transaction() as db:
         keep_calibration(db, tenant_id, UNCALIBRATED, settled)
@@ -273,11 +270,8 @@ def test_a_settled_model_is_sampled(
         platform.turn()
     assert known(tenant_id).observations == SETTLED_OBSERVATIONS + 1
     assert calibrations.is_sampled_out(tenant_id, MODEL)
-    monkeypatch.setenv("AFTERTURN_CALIBRATION_SETTLED_EVERY_S", "0")
-    api_settings.cache_clear()
+    calibrations.forget()
     platform.turn()
-    monkeypatch.undo()
-    api_settings.cache_clear()
     assert known(tenant_id).observations == SETTLED_OBSERVATIONS + 2
 
 

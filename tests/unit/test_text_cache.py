@@ -44,7 +44,7 @@ def test_the_least_recently_used_text_goes_where_the_weight_is_reached() -> None
     cache = TextCache(4 * max(one.weight_bytes for one in kept.values()))
     for artifact_id, one in kept.items():
         cache.keep(artifact_id, one)
-    there = [artifact_id for artifact_id in kept if cache.find(artifact_id)]
+    there = [artifact_id for artifact_id in kept if cache.get(artifact_id)]
     assert there == list(kept)[-len(there) :]
     assert len(there) in {4, 5}
 
@@ -54,7 +54,7 @@ def test_a_text_of_more_than_a_quarter_of_the_cache_is_not_kept(times: float, *,
     one = text(1)
     cache = TextCache(int(times * one.weight_bytes))
     cache.keep("a", one)
-    assert (cache.find("a") is not None) is is_kept
+    assert (cache.get("a") is not None) is is_kept
 
 
 def test_a_document_that_a_request_brings_again_is_not_cut_up_again() -> None:
@@ -74,4 +74,4 @@ def test_a_text_that_is_kept_again_is_weighed_once() -> None:
     for _ in range(9):
         cache.keep("a", one)
     cache.keep("b", text(1))
-    assert (cache.find("a"), cache.find("b")) == (one, text(1))
+    assert (cache.get("a"), cache.get("b")) == (one, text(1))

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from api.cache import FreshCache
+from api.cache import FreshCache, RecentCache
 
 
 def test_a_fresh_value_is_not_read_again() -> None:
@@ -42,3 +42,13 @@ def test_a_value_that_cannot_be_read_is_not_kept() -> None:
     with pytest.raises(ZeroDivisionError):
         cache.find("a", lambda: 1 // 0)
     assert cache.find("a", lambda: 1) == 1
+
+
+def test_of_too_many_values_the_least_recently_used_goes() -> None:
+    cache = RecentCache[str, str](lambda: 4, len)
+    for key in ("a", "b", "a", "c"):
+        assert cache.find(key, lambda key=key: 2 * key) == 2 * key  # type: ignore[misc]
+    assert [cache.get(key) for key in "abc"] == ["aa", None, "cc"]
+    cache.keep("d", "heavier")
+    assert [cache.get(key) for key in "acd"] == [None] * 3
+    assert cache.keep("e", "ee") == cache.get("e")
