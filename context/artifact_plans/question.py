@@ -115,7 +115,7 @@ ASKING_CHARS = 300
 """Characters at the end of an answer, within which it asks for a consent."""
 
 _ASKING = re.compile("[?？؟]")
-_MEMORY = ("mem.recall", "mem.past", "mem.mine", "mem.they", "mem.affairs")
+_MEMORY = ("mem.recall", "mem.when", "mem.past", "mem.mine", "mem.they", "mem.affairs")
 _YES, _GO, _POLITE = "casual.yes", "follow.go", "plan.want"
 _CARRIED = ("casual.", "follow.", "you.", "plan.want", "mem.i")
 _LONGEST_RUN = 8

@@ -98,22 +98,29 @@ LANGUAGE = Language(
         "casual.greeting": (
             "hi hello heyo wassup hey heya hiya howdy yo sup greetings good_morning good_afternoon good_evening good_day how_are_you "
             "how_is_it_going how's_it_going hows_it_going what's_up whats_up how_do_you_do nice_to_meet long_time_no_see how_have_you_been "
-            "how_are_things how_you_doing how's_your_day how_is_your_day how_was_your_day"
+            "how_are_things how_you_doing how's_your_day how_is_your_day how_was_your_day hullo ahoy aloha heyo wazzup whaddup gm what's_new "
+            "whats_new what's_good how's_life how_is_life how's_everything how_goes_it how_are_u how_r_u how_are_ya what_are_you_up_to "
+            "welcome_back i'm_back nice_to_see_you good_to_see_you pleased_to_meet_you hello_bot hi_bot hey_bot thanks_bot"
         ),
-        "casual.thanks": "thanks thank thx ty tysm cheers appreciate* grateful thankful much_obliged",
+        "casual.thanks": (
+            "thanks thank thx ty tysm cheers appreciate* grateful thankful much_obliged thankyou thanx thnx tnx np no_problem no_worries "
+            "you're_welcome you_are_welcome welcome my_pleasure anytime"
+        ),
         "casual.bye": (
             "bye goodbye goodnight farewell cya see_you see_ya good_night talk_later talk_to_you_later catch_you_later take_care have_a_good "
-            "have_a_nice have_a_great nice_talking good_talking great_talking nice_chatting good_chat great_talk good_talk nice_talk later laters"
+            "have_a_nice have_a_great nice_talking good_talking great_talking nice_chatting good_chat great_talk good_talk nice_talk later laters ttyl brb gtg gn bye_bye "
+            "talk_soon speak_soon until_tomorrow sleep_well sweet_dreams have_fun"
         ),
         "casual.yes": (
             "yes yeah yep yup yeap yea ya aye ok okay okey k sure alright right correct exactly indeed affirmative absolutely definitely "
             "certainly agreed roger true confirmed sounds_good of_course for_sure you_bet that's_right you_are_right you're_right agree "
-            "checks_out"
+            "checks_out got_it gotcha makes_sense fair_enough i_see understood noted will_do works_for_me fine_by_me fine_with_me all_good that_works "
+            "that's_fine copy_that okie okie_dokie okey_dokey alrighty totally sure_thing same_here me_too good_point"
         ),
         "casual.no": "no nope nah nay negative never_mind nevermind not_really no_way no_thanks not_at_all false wrong incorrect disagree",
         "casual.maybe": (
             "maybe perhaps possibly undecided unsure not_sure i_don't_know i_dont_know dunno might_be could_be no_idea not_certain uncertain "
-            "unclear hard_to_say can't_decide can't_say"
+            "unclear hard_to_say can't_decide can't_say hmm hm huh meh um uh er erm oh ah aha"
         ),
         "casual.indifferent": (
             "whatever whichever don't_care dont_care doesn't_matter doesnt_matter not_matter don't_mind dont_mind no_preference up_to_you "
@@ -123,11 +130,13 @@ LANGUAGE = Language(
         "casual.praise": (
             "awesome amazing great excellent fantastic wonderful brilliant perfect nice cool lovely superb marvelous terrific well_done good_job "
             "great_job nice_job nice_work good_work great_work love_it love_this love_you you_rock helpful bravo impressive congrats "
-            "congratulations lol haha hahaha lmao hero smart clever did_well good_one kudos"
+            "congratulations lol haha hahaha lmao hero smart clever did_well good_one kudos wow whoa woah yay hooray woohoo omg rofl hehe gg neat "
+            "that's_great that_is_great that's_good that's_nice that_helps good_to_know good_to_hear glad_to_hear well_played way_to_go you're_the_best "
+            "you_are_the_best not_bad"
         ),
         "casual.joke": (
             "joke jokes funny humor humorous humour laugh pun puns riddle cheer_me make_me_smile make_me_laugh entertain amuse amusing "
-            "something_funny bored"
+            "something_funny bored just_kidding"
         ),
         "casual.persona": (
             "your_name your_age your_birthday your_hobby your_hobbies your_favorite your_favourite your_boss your_job your_creator your_maker "
@@ -140,8 +149,10 @@ LANGUAGE = Language(
         ),
         "casual.feeling": (
             "i'm_sad i_am_sad i_feel i'm_tired i_am_tired i'm_happy i_am_happy i'm_bored i'm_lonely i_love i_miss feeling_down so_tired so_happy "
-            "so_excited can't_sleep sorry excuse_me pardon oops"
+            "so_excited can't_sleep sorry excuse_me pardon oops my_bad too_bad ouch ugh phew"
         ),
+        "casual.daytime": "morning mornin afternoon evening",
+        "casual.address": "mate man bro bruh dude buddy pal friend friends folks guys everyone everybody y'all team sir madam dear boss many again there",
         "you.word": "you your yours yourself u ur you're you've",
         "you.asked": "are_you are_u were_you do_you did_you have_you is_your are_your was_your what's_your whats_your",
         "ask.what": (
@@ -154,7 +165,7 @@ LANGUAGE = Language(
             "will_i_need can_we should_we could_we do_you_get does_one do_people i_need_to"
         ),
         "ask.search": (
-            "search* find finding look_up look_for lookup looking_for google browse research* investigate fetch retrieve check_out find_out "
+            "search* find finding look_up look_it_up look_them_up look_this_up look_that_up look_for lookup looking_for google browse research* investigate fetch retrieve check_out find_out "
             "dig_up sources cite"
         ),
         "ask.explain": (
@@ -240,6 +251,7 @@ LANGUAGE = Language(
         "code.act": (
             "fix fixing build building deploy deploying deployment test tests testing install installing uninstall run running execute executing "
             "write rewrite optimize optimise error errors crash crashes crashing failing fails broken edit modify patch update remove delete copy "
+            "fixed fixes rebuild rebuilds rebuilding builds redeploy redeploying deploys deployed deployments rerun retest errored erroring "
             "move replace insert extract split join concatenate count print prints output download upload add change sort save"
         ),
         "ops.metric": (
@@ -250,30 +262,34 @@ LANGUAGE = Language(
         "ops.strong": (
             "processes process_id pid pids ppid daemon daemons systemd systemctl network_interface network_interfaces eth0 wlan0 ip_address "
             "ip_addresses mac_address netmask subnet ipv4 ipv6 packets packet users_logged logged_in logged_users user_sessions current_users "
-            "running_services background_jobs suspended_jobs running_jobs jobs_running process_tree ping pings pstree htop ifconfig netstat "
+            "running_services services_failed background_jobs suspended_jobs running_jobs jobs_running process_tree ping pings pstree htop ifconfig netstat "
             "iostat vmstat health_check healthcheck node_status node_exporter prometheus grafana services_up services_running services_down "
             "services_healthy server_healthy servers_healthy server_up servers_up server_down servers_down restart_count"
         ),
         "ops.thing": (
             "process service services server servers interface interfaces port ports ping gateway container containers pod pods cluster job jobs "
-            "user users login tty machine host hosts temperature memory network system"
+            "user users login tty machine host hosts temperature temperatures temps memory network system"
         ),
         "ops.check": (
             "status health monitor monitoring monitored is_it_running still_running is_up is_down still_up still_down online offline diagnostics "
-            "diagnose metrics dashboard alerting downtime outage incident incidents"
+            "diagnose metrics dashboard alerting downtime outage incident incidents unhealthy everything_healthy all_healthy still_healthy nodes_healthy "
+            "pods_healthy cluster_healthy statuses"
         ),
         "coin.name": (
             "bitcoin btc ethereum ether eth solana sol dogecoin litecoin ltc xrp cardano polkadot avax usdt usdc stablecoin stablecoins bnb "
-            "binance coinbase kraken uniswap shiba monero xmr btcusdt ethusdt metamask coingecko coindesk arbitrum chainlink"
+            "binance coinbase kraken uniswap shiba monero xmr btcusdt ethusdt metamask coingecko coindesk arbitrum chainlink "
+            "aptos tezos algorand hedera starknet zksync toncoin matic doge shib wbtc weth steth opensea raydium pancakeswap etherscan solscan trezor "
+            "coinmarketcap"
         ),
         "coin.word": (
             "crypto cryptocurrency cryptocurrencies defi nft nfts blockchain blockchains on-chain onchain unstake airdrop airdrops gas_fee "
             "gas_fees smart_contract smart_contracts memecoin altcoin altcoins hodl seed_phrase yield_farming liquidity_pool liquidity_pools "
-            "tokenomics satoshi satoshis mempool web3 staking crypto_wallet my_wallet wallet wallets"
+            "tokenomics satoshi satoshis mempool web3 staking unstaking unstaked restake restaking crypto_wallet my_wallet wallet wallets"
         ),
         "coin.weak": (
             "token tokens balance transfer chain chains trade trading trader slippage bridge liquidity portfolio swap stake staked mint minting "
-            "coin coins tether ripple avalanche polygon tron dex candlestick market_cap ledger"
+            "coin coins tether ripple avalanche polygon tron dex candlestick market_cap ledger balances transfers transferred transferring swaps swapping "
+            "swapped stakes mints minted optimism cosmos fantom stellar cronos celo sui validator validators mainnet testnet base_chain"
         ),
         "media.thing": (
             "image images picture pictures photo photos photograph photographs drawing illustration artwork painting portrait logo icon icons "
@@ -287,9 +303,10 @@ LANGUAGE = Language(
             "remove_the_background denoise listen_to_this listen_to_it"
         ),
         "media.act": (
-            "generate generating render create make design speak say listen record dub crop resize blend visualize plot enhance combine stitch "
+            "render create make design record dub crop resize blend visualize plot enhance combine stitch "
             "synchronize trim convert extract edit modify apply add"
         ),
+        "media.cue": "generate generates generating speak speaks speaking say saying listen listens listening",
         "media.play": (
             "play playing playlist playlists radio podcast podcasts song songs music track tracks album albums audiobook audiobooks spotify "
             "pandora youtube shuffle volume louder quieter mute unmute artist lyrics"
@@ -300,7 +317,8 @@ LANGUAGE = Language(
             "previous_conversation past_conversation forgot forget forgotten misremember my_name my_first_name my_last_name my_nickname call_me "
             "know_about_me my_notes my_preferences note_that_my note_that_i i_asked have_for_me who_am_i am_i_called i'm_called keep_in_mind memorize remind_me_what"
         ),
-        "mem.past": "earlier yesterday before previously ago last_week last_month last_year back_then once used_to recently was were did had",
+        "mem.when": "earlier yesterday before previously",
+        "mem.past": "ago last_week last_month last_year back_then once used_to recently was were did had",
         "mem.affairs": (
             "deadline deadlines meeting meetings appointment appointments pickup daycare order orders ordered delivery shipment shipping warranty "
             "discount customer customers client clients colleague colleagues coworker coworkers boss manager teammate teammates kid kids son "

@@ -110,7 +110,8 @@ LANGUAGE = Language(
             "souviens rappelle-toi te_rappelles tu_as_dit tu_m'as_dit je_t'ai_dit nous_avons_discuté la_dernière_fois oubli* mon_nom "
             "comment_je_m'appelle"
         ),
-        "mem.past": "hier avant précédemment la_semaine_dernière était",
+        "mem.when": "hier avant précédemment",
+        "mem.past": "la_semaine_dernière était",
         "mem.mine": "mon ma mes notre nos",
         "mem.i": "je j'ai moi nous",
         "mem.affairs": "réunion* rendez-vous échéance* client* patron collègue* facture* contrat anniversaire livraison commande enfants budget",

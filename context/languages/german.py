@@ -128,7 +128,8 @@ LANGUAGE = Language(
             "erinner* weißt_du_noch du_hast_gesagt du_sagtest ich_habe_dir ich_hatte_dir wir_haben_besprochen wir_hatten letztes_mal "
             "beim_letzten_mal vergessen mein_name wie_heiße_ich merk_dir"
         ),
-        "mem.past": "gestern früher vorhin neulich letzte_woche letzten_monat war hatte",
+        "mem.when": "gestern früher vorhin",
+        "mem.past": "neulich letzte_woche letzten_monat war hatte",
         "mem.mine": "mein meine meinen meinem meiner unser unsere",
         "mem.i": "ich mich mir wir uns",
         "mem.affairs": "termin termine besprechung* frist* kunde* kollege* chef rechnung* vertrag geburtstag lieferung* bestellung* kinder frau mann budget",

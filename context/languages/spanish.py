@@ -113,7 +113,8 @@ LANGUAGE = Language(
             "recuerd* recordar acuérdate te_acuerdas dijiste me_dijiste te_dije mencioné hablamos acordamos la_última_vez olvid* mi_nombre "
             "cómo_me_llamo"
         ),
-        "mem.past": "ayer antes anteriormente la_semana_pasada el_mes_pasado hace era fue",
+        "mem.when": "ayer antes anteriormente",
+        "mem.past": "la_semana_pasada el_mes_pasado hace era fue",
         "mem.mine": "mi mis mío mía nuestro nuestra nuestros",
         "mem.i": "yo me nosotros",
         "mem.affairs": (

@@ -16,7 +16,7 @@ from context.text.sanitize import MAX_TOOL_NAME_CHARS
 _TABLE: dict[Category, str] = {
     Category.CASUAL: (
         "casual.greeting 1 casual.thanks 1 casual.bye 1 casual.yes 1 casual.no 1 casual.maybe 1 casual.indifferent 1 casual.praise .7 "
-        "casual.joke 1.2 casual.persona 1 casual.feeling .6 shape.short .4 shape.single .3 shape.wordless 1 both.you_question .7 you.word .3 "
+        "casual.daytime .3 casual.address .3 casual.joke 1.2 casual.persona 1 casual.feeling .6 shape.short .4 shape.single .3 shape.wordless 1 both.you_question .7 you.word .3 "
         "code.file -.7 code.craft -.7 code.lang -.7 code.shell -.5 code.act -.5 ask.place -.5 ask.world -.4 ask.food -.6 media.thing -.5 media.play -.5 "
         "ops.thing -.3 ops.strong -.7 shape.middle -.6 plan.want -.2 ask.search -.4 ask.topic -.6 code.strong -.8 coin.word -.7 coin.name -.7 shape.long -2"
     ),
@@ -29,10 +29,10 @@ _TABLE: dict[Category, str] = {
         "shape.link .25 ops.thing .25 ops.strong .3"
     ),
     Category.CRYPTO: "coin.name 1 coin.word 1 coin.weak .4 shape.dollar .4 shape.cashtag .8",
-    Category.MEDIA: "media.thing .65 ask.search .35 ask.show .35 media.verb 1 media.act .35 media.play 1 shape.media_file .6 both.make_media .3 attached.media 1.2",
+    Category.MEDIA: "media.thing .65 ask.search .35 ask.show .35 media.verb 1 media.act .35 media.cue .4 media.play 1 shape.media_file .6 both.make_media .3 attached.media 1.2",
     Category.MONITORING: "both.is_up 1 ops.metric 1 ops.strong 1 ops.thing .6 ops.check .6 code.file .15 code.strong .15 shape.path .15 code.act .3 mem.mine -.2",
     Category.MEMORY: (
-        "mem.recall 1 mem.past .3 mem.mine .3 both.my_question .7 both.own_question .7 both.affair_question .8 shape.question .2 mem.i .2"
+        "mem.recall 1 mem.when .4 mem.past .3 mem.mine .3 both.my_question .7 both.own_question .7 both.affair_question .8 shape.question .2 mem.i .2"
     ),
     Category.COMPLEX: (
         "shape.long 1 shape.middle .35 plan.steps .5 both.first_then .7 plan.several .7 plan.analyze .5 plan.deliver .45 plan.also .4 shape.sentences .5 shape.many_sentences .3 "

@@ -42,9 +42,7 @@ RECOGNIZED = 1.0
 TOO_UNSURE = "rule.too_unsure"
 """Reason given when a set of categories filters nothing."""
 
-_ALONE_FROM, _AS_GOOD = 0.4, 0.05
-"""Least score of the best category if no category is recognized, and the distance counted as equal."""
-_BESIDE_FROM = 0.7
+_NEAR_FROM = 0.4
 """Least score of a category named beside others, adding its tools and removing none."""
 _COMPLEX_FROM = 0.5
 """Least score of a task of several steps at which all tools pass; one clear cue is enough."""
@@ -186,14 +184,13 @@ def _recognize(scores: Scores, features: Mapping[str, int], reasons: list[str]) 
 
 def _near(scores: Scores, strong: tuple[Category, ...]) -> set[Category]:
     """Find the categories of a single cue: beside others they only widen, alone they filter nothing."""
-    complex_too = {Category.COMPLEX} if scores[Category.COMPLEX] >= _COMPLEX_FROM else set()
-    others = {
-        name: score for name, score in scores.items() if name not in (Category.CASUAL, Category.COMPLEX)
+    return {
+        name
+        for name, score in scores.items()
+        if name is not Category.CASUAL
+        and name not in strong
+        and score >= (_COMPLEX_FROM if name is Category.COMPLEX else _NEAR_FROM)
     }
-    if strong == (Category.CASUAL,):
-        return complex_too - set(strong)
-    least = _BESIDE_FROM if strong else max(_ALONE_FROM, max(others.values()) - _AS_GOOD)
-    return {name for name, score in others.items() if score >= least} | complex_too - set(strong)
 
 
 def _only_near(categories: tuple[Category, ...], scores: Scores) -> bool:

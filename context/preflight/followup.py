@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from enum import StrEnum
 
-from context.preflight.lexicon import LITTLE_WORDS, Signs
+from context.preflight.lexicon import COMMANDS, LITTLE_WORDS, Signs
 
 _OPENING = re.compile(r"<([A-Za-z][A-Za-z0-9_.-]{1,60})(?:\s[^<>]{0,400})?>")
 _CLOSING_TAG = re.compile(r"</([A-Za-z][A-Za-z0-9_.-]{1,60})\s{0,8}>")
@@ -100,16 +100,23 @@ def _is_wrapper(pieces: list[str]) -> bool:
 
 _MOST_STRAY_SHARE = 0.35
 _TALK = ("casual.", "you.", "follow.")
+_POLITE = ("casual.greeting", "casual.thanks", "casual.bye")
 _BESIDE = (*_TALK, "shape.", "both.", "mem.", "ask.what", "ask.generic", "plan.want")
 
 
 def is_more_than_small_talk(signs: Signs) -> bool:
-    """Say whether many of a message's words are no small talk, so that anything may be asked."""
+    """Say whether many of a message's words are no small talk, so that anything may be asked.
+
+    One unknown word beside a short greeting or thanks is whom it is for: "howdy partner".
+    """
     if not signs.words:
         return False
     talk = {piece for text in _said(signs, _TALK) for piece in text.split()}
-    strays = sum(word not in talk and word not in LITTLE_WORDS for word in signs.words)
-    return strays > len(signs.words) * _MOST_STRAY_SHARE
+    strays = [word for word in signs.words if word not in talk and word not in LITTLE_WORDS]
+    is_address = signs.has("shape.short") and signs.has(*_POLITE) and not signs.has("shape.question")
+    if is_address and len(strays) == 1 and strays[0] not in COMMANDS:
+        return False
+    return len(strays) > len(signs.words) * _MOST_STRAY_SHARE
 
 
 def is_all_small_talk(signs: Signs) -> bool:

@@ -7,7 +7,9 @@ from unicodedata import category
 from context.languages import LANGUAGES, STOP_WORDS, by_language
 from context.preflight.signs import (
     BRIEF_CHARS,
+    MEDIA_FILES,
     PERSONAL_CHARS,
+    SENTENCE_END,
     UNSPACED,
     WORD,
     Found,
@@ -37,13 +39,21 @@ _FEW_WORDS = 8
 LITTLE_WORDS = frozenset(fold(word) for code in _SIGNS for word in STOP_WORDS.get(code, ()))
 """Words without information about a message's subject."""
 
-_COMMANDS = frozenset((LANGUAGES["en"].actions or "").split("|"))
+COMMANDS = frozenset((LANGUAGES["en"].actions or "").split("|"))
+"""Words that begin an order."""
 _OBJECTS = frozenset({"me", "us", "it", "them"})
 _FAR = 25
 """Words between the commands of one sentence: "find the five best ones and tell me the links"."""
 
 _FIRST = frozenset({"first", "start", "begin"})
 _THEN = frozenset({"then", "afterwards", "second", "next", "finally"})
+
+_LEADS = frozenset({"please", "then", "now", "also", "and", "so"})
+_OWN = frozenset({"i", "i'm", "i've", "i'd", "we", "we're", "we've", "my", "our"})
+_ASKING = frozenset(
+    {"can you", "could you", "would you", "will you", "i need", "i want", "we need", "help me"}
+)
+_SITUATION_WORDS = 4
 
 _VOTING = ("en", *_LATIN)
 _STOPS = {code: frozenset(map(fold, STOP_WORDS[code])) for code in _VOTING}
@@ -96,6 +106,8 @@ def find_signs(text: str, *, attachments: Sequence[str] = (), own: Lexicon | Non
         own.find_in_runs(runs, found)
     chars = len(text) + sum(map(len, runs))
     find_shape(read, chars=chars, found=found)
+    if _are_a_task([said for part in SENTENCE_END.split(folded) if (said := WORD.findall(part))]):
+        found.setdefault("shape.sentences", set()).add("2")
     for attached in attachments:
         found.setdefault(_kind_of(attached.lower()), set()).add(attached)
     if not words and not runs and text.strip():
@@ -140,22 +152,8 @@ def _languages_of(words: list[str]) -> list[Lexicon]:
 
 def _kind_of(attached: str) -> str:
     """Return the sign of a media type or a file name."""
-    kind = attached.partition("/")[0]
-    ending = attached.rpartition(".")[2]
-    if kind in ("image", "audio", "video") or ending in (
-        "png",
-        "jpg",
-        "jpeg",
-        "gif",
-        "webp",
-        "mp3",
-        "wav",
-        "ogg",
-        "mp4",
-        "mov",
-    ):
-        return "attached.media"
-    return "attached.document"
+    is_media = attached.startswith(("image", "audio", "video"))
+    return "attached.media" if is_media or attached.rpartition(".")[2] in MEDIA_FILES else "attached.document"
 
 
 def _is_in_order(words: Sequence[str]) -> bool:
@@ -165,11 +163,30 @@ def _is_in_order(words: Sequence[str]) -> bool:
         return True
     return any(
         words[at] == "and"
-        and words[at + 1] in _COMMANDS
+        and words[at + 1] in COMMANDS
         and words[at + 2] in _OBJECTS
-        and not _COMMANDS.isdisjoint(words[max(at - _FAR, 0) : at - 1])
+        and not COMMANDS.isdisjoint(words[max(at - _FAR, 0) : at - 1])
         for at in range(2, len(words) - 2)
     )
+
+
+def _are_a_task(sentences: Sequence[list[str]]) -> bool:
+    """Say whether two sentences give two orders, or tell of one's situation and ask something of it."""
+    orders = [_is_order(words) for words in sentences]
+    if sum(orders) > 1:
+        return True
+    told = next(
+        (at for at, words in enumerate(sentences) if words[0] in _OWN and len(words) >= _SITUATION_WORDS),
+        len(sentences),
+    )
+    return any(
+        orders[at] or " ".join(words[:2]) in _ASKING for at, words in enumerate(sentences) if at > told
+    )
+
+
+def _is_order(words: Sequence[str]) -> bool:
+    first = next((word for word in words if word not in _LEADS), "")
+    return words[0] == "please" or first in COMMANDS
 
 
 def _asks_if_up(words: Sequence[str]) -> bool:
@@ -181,7 +198,7 @@ def _asks_if_up(words: Sequence[str]) -> bool:
 
 def _may_be_stored(signs: Signs) -> bool:
     """Say whether a question may be about stored notes: about known people and things."""
-    if signs.has("mem.i", "mem.mine", "mem.past", "mem.they", "mem.affairs"):
+    if signs.has("mem.i", "mem.mine", "mem.when", "mem.past", "mem.they", "mem.affairs"):
         return True
     return signs.has("ask.certain") and not signs.has("ask.topic")
 
@@ -202,7 +219,7 @@ def combined(signs: Signs) -> Signs:
         ("both.affair_question", asks and signs.has("mem.affairs")),
         ("both.you_question", signs.has("you.asked") and signs.chars < BRIEF_CHARS),
         ("both.stored_question", asks and _may_be_stored(signs)),
-        ("both.make_media", signs.has("media.act") and signs.has("media.thing")),
+        ("both.make_media", signs.has("media.act", "media.cue") and signs.has("media.thing")),
         ("both.first_then", _is_in_order(signs.words)),
         ("both.is_up", _asks_if_up(signs.words)),
         ("both.want_more", signs.has("plan.want") and signs.has("plan.also")),

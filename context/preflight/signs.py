@@ -18,10 +18,15 @@ _DOUBLE_LAM = "\u0644\u0644"
 _ELIDED_CHARS = 2
 _MIN_STEM = 2
 _MEMO = 16_384
+_DRAWN_OUT = re.compile(r"([a-z])\1{2,}")
 
 Signs = tuple[str, ...]
 Found = dict[str, set[str]]
 _NONE: Signs = ()
+
+_IDIOMS = frozenset({"casual.greeting", "casual.thanks", "casual.bye", "casual.yes", "casual.no"})
+_SUBJECTS = ("code.", "coin.", "media.", "ops.")
+"""Signs that a word inside an idiom does not give: "sounds good", "hey bot"."""
 
 
 def fold(text: str) -> str:
@@ -89,15 +94,18 @@ class Lexicon:
     def find(self, words: list[str], found: Found) -> None:
         """Add the signs of words and phrases to `found`, each with its source."""
         signs_of, heads, phrases = self.signs_of, self._heads, self._phrases
-        for word in dict.fromkeys(words):
-            for sign in signs_of(word):
-                found.setdefault(sign, set()).add(word)
-        places = [place for place, word in enumerate(words) if word in heads]
-        for place in places:
+        idioms = set[str]()
+        for place in [place for place, word in enumerate(words) if word in heads]:
             following = words[place + 1] if place + 1 < len(words) else ""
             for phrase, sign in phrases.get((words[place], following), ()):
                 if words[place : place + len(phrase)] == phrase:
                     found.setdefault(sign, set()).add(" ".join(phrase))
+                    if sign in _IDIOMS:
+                        idioms.update(phrase)
+        for word in dict.fromkeys(words):
+            for sign in signs_of(word):
+                if word not in idioms or not sign.startswith(_SUBJECTS):
+                    found.setdefault(sign, set()).add(word)
 
     def find_in_runs(self, runs: list[str], found: Found) -> None:
         """Add the signs in runs of letters without blanks."""
@@ -113,10 +121,15 @@ class Lexicon:
 
 
 def _bare_forms(word: str) -> Iterator[str]:
-    """Yield a word without attached parts: elided articles, Arabic particles and article."""
+    """Yield a word without elided articles, possessive, drawn-out letters, Arabic particles and article."""
     head, apostrophe, rest = word.partition("'")
     if apostrophe and len(head) <= _ELIDED_CHARS:
         yield rest
+    if rest == "s":
+        yield head
+    if _DRAWN_OUT.search(word):
+        yield _DRAWN_OUT.sub(r"\1", word)
+        yield _DRAWN_OUT.sub(r"\1\1", word)
     if not _ARABIC.match(word):
         return
     if word.startswith((_ARTICLE, _DOUBLE_LAM)):
@@ -136,8 +149,9 @@ _SENTENCES, _MANY_SENTENCES = 3, 5
 _LIST_ITEMS = 2
 _MANY_LIST_ITEMS = 3
 
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[\u3002\u06d4\u0964]")
+SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[\u3002\u06d4\u0964]")
 _BULLET = re.compile(r"^[ \t]{0,8}[-*\u2022] ", re.MULTILINE)
+_ITEM = re.compile(r"\(?(?:\d{1,3}[.):]|[A-Za-z]\)|[ivx]{1,4}\))")
 _HUMP = re.compile(r"[a-z]{2,40}[A-Z]")
 _TRIMMED = "\"'`()[]<>,;:!?*\u201c\u201d\u2018\u2019\u00ab\u00bb\u3002\uff0c"
 _CODE_FILES = frozenset(
@@ -145,7 +159,7 @@ _CODE_FILES = frozenset(
     "jsonl yaml yml toml xml csv tsv txt log ini conf cfg env gz tar tgz zip ipynb swift kt scala pl lua r m "
     "psv lock gradle tf proto vue bib tex md".split()
 )
-_MEDIA_FILES = frozenset(
+MEDIA_FILES = frozenset(
     "png jpg jpeg gif webp bmp svg tiff heic mp3 wav flac ogg m4a aac mp4 mov avi mkv webm srt vtt".split()
 )
 _DOCUMENT_FILES = frozenset("pdf doc docx ppt pptx xls xlsx odt ods odp epub".split())
@@ -192,7 +206,7 @@ def _find_questions(text: str, found: Found) -> None:
 def _find_sentences(text: str, found: Found) -> None:
     if len(text) < SHORT_CHARS:
         return
-    ends = len(_SENTENCE_END.findall(text))
+    ends = len(SENTENCE_END.findall(text))
     if ends >= _SENTENCES:
         _mark(found, "shape.sentences")
     if ends >= _MANY_SENTENCES:
@@ -209,7 +223,7 @@ def _find_chunks(text: str, found: Found) -> None:
             if not chunk.islower() and _HUMP.match(chunk):
                 _mark(found, "shape.identifier", chunk)
             continue
-        if chunk[-1] in ".)" and chunk[:-1].isdecimal():
+        if _ITEM.fullmatch(chunk):
             numbered += 1
         bare = chunk.strip(_TRIMMED)
         if bare and not bare.isalpha():
@@ -252,7 +266,7 @@ def _look_at_file(bare: str, found: Found) -> None:
     ending = ending.lower()
     if ending in _CODE_FILES:
         _mark(found, "shape.path", bare)
-    elif ending in _MEDIA_FILES:
+    elif ending in MEDIA_FILES:
         _mark(found, "shape.media_file", bare)
     elif ending in _DOCUMENT_FILES:
         _mark(found, "shape.document", bare)

@@ -24,6 +24,14 @@ def test_on_messages_of_others_little_is_harmed_and_much_is_saved() -> None:
 
 
 @pytest.mark.data
+def test_no_source_of_messages_is_harmed_by_words_that_others_speak_for() -> None:
+    data_dir("preflight")
+    data_dir("helmdeck")
+    for row in benchmark.left_out(benchmark.labelled(), benchmark.tool_names()):
+        assert max(row["harm"], row["harm seen"]) <= benchmark.WANTED_HARM, row["left out"]
+
+
+@pytest.mark.data
 def test_in_other_scripts_nearly_nothing_is_harmed() -> None:
     data_dir("multilingual")
     data_dir("helmdeck")

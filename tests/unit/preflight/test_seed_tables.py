@@ -157,8 +157,72 @@ CUES = {
 }
 
 
+MORE = {
+    "casual": (
+        "morning! | hello bot | greetings friend | hiya mate | no worries | all good | got it | my bad | "
+        "wow | that's great | heyyy | hey bot! | Hey man | yo dude | yooo | sup bro | many thanks | thx man "
+        "| cheers mate | np | gg | hmm | howdy partner | hey there! | hi chat | hiii | thanks, you rock | "
+        "bye for now | how's it going? | whats up man | yo yo | cool cool | i'm back | nice to meet you | "
+        "lmao | yup | have a nice weekend | 😎🔥 | alright then | not bad"
+    ),
+    "research": (
+        "look it up online | https://en.wikipedia.org/wiki/Otter | search for a plumber | find out who owns "
+        "this company | look up Anna Karenina | what is inflation targeting | who is the pope | explain "
+        "photosynthesis | compare tesla and byd | https://news.ycombinator.com | is it going to rain? | "
+        "where is Bhutan | why did Rome fall | when does the store close"
+    ),
+    "coding": (
+        "can you fix the login page | I need this fixed | why this error | error 500 when I click save | "
+        "test the login flow | rebuild it | why did the build fail | redeploy please | when was the last "
+        "deploy | src/app/index.tsx | what is in build.gradle | show me .env.local | review my code please "
+        "| refactor the code | fix it please | debug the crash | write a function for primes | an error "
+        "occurred | weird bug here | commit these files | test the parser | run test | build failed again | "
+        "deploy failed"
+    ),
+    "crypto": (
+        "token price of JUP | is this token a rug | where can I stake atom | restake the rewards | when is "
+        "the mint | balance? | show balances | did the transfer go through | send it over optimism | cosmos "
+        "validators | lend $10 to Tom | $DOGE to the moon | sol or eth? | how is btc doing | swap eth to "
+        "dai | fund my wallet | new token launch | approve the token | stop my stake | risk of defi | nft "
+        "royalties | mint an edition | balance of the account | transfer failed | gas on ethereum | solana "
+        "outage | cardano news"
+    ),
+    "media": (
+        "describe the image | generate a jingle | speak to me in French | say hello in a robot tone | say "
+        "good night to the kids | listen to my voicemail | have a listen | which voice is that | make me an "
+        "image | image quality is bad | a picture for my blog | this photo is dark | draw two cats | "
+        "generate something cute | speak up | say cheese | say it like a pirate | transcribe the call | "
+        "listen again | voice over for the ad | voice please"
+    ),
+    "monitoring": (
+        "is everything healthy | which services failed | is the temperature ok | how much memory is used | "
+        "current status | status page | health of the node | how healthy is the system | gpu memory | vram "
+        "full | services down | all services ok? | temperature alarm | memory footprint of redis | low "
+        "memory | disk is full | disk health | cpu per core | uptime of db | uptime percent"
+    ),
+    "memory": (
+        "the number from earlier | the recipe from earlier please | continue from yesterday | yesterday's "
+        "notes | the list from yesterday | same as before | remember that I am vegan | remember this number "
+        "| recall my address | what was it last time | didn't you said 5 | we discussed pricing | earlier "
+        "you said | earlier today I sent a file | yesterday I told you | what happened yesterday | you did "
+        "it before | did I order this before"
+    ),
+    "complex": (
+        "Book a table. Call Ann. | do this step by step: cake | get the data and then plot it | first boil, "
+        "then peel | first of all call Bob, then Ann | What? Really? Why? | make a plan | plan my week | "
+        "analyze it | analyze sales by region | Open the door. Get the bag. Come back. | My flight is late. "
+        "Please rebook the hotel."
+    ),
+}
+"""Of the same cues, in other words, apart by `|`."""
+
+
 @pytest.mark.parametrize(
-    ("row", "message"), [(row, message) for row, messages in CUES.items() for message in messages]
+    ("row", "message"),
+    [
+        *((row, message) for row, messages in CUES.items() for message in messages),
+        *((row, message) for row, messages in MORE.items() for message in messages.split(" | ")),
+    ],
 )
 def test_a_message_for_each_cue_lands_in_its_category(row: str, message: str) -> None:
     assert Category(row) in classify(message).categories
@@ -166,7 +230,11 @@ def test_a_message_for_each_cue_lands_in_its_category(row: str, message: str) ->
 
 @pytest.mark.parametrize(
     ("name", "row"),
-    [("image/png", "media"), ("audio/mpeg", "media"), ("photo.jpg", "media"), ("speech.wav", "media")],
+    [
+        *((name, "media") for name in ("image/png", "audio/mpeg", "video/mp4", "photo.jpg", "speech.wav")),
+        *((name, "media") for name in ("scan.TIFF", "selfie.heic", "note.m4a", "track.flac", "clip.webm")),
+        *((name, "research") for name in ("offer.pdf", "text/csv", "notes.docx")),
+    ],
 )
 def test_an_attached_image_or_recording_is_media(name: str, row: str) -> None:
     assert Category(row) in classify("here you are", attachments=[name]).categories
@@ -176,8 +244,55 @@ def test_an_attached_image_or_recording_is_media(name: str, row: str) -> None:
     "message",
     [
         *("find and fix it", "what is the first law of motion", "tell me about tea and coffee"),
-        *("show me the way and the time", "who wrote it and when"),
+        *("show me the way and the time", "who wrote it and when", "Thanks. What is a monad?"),
+        *("I like trains. Which one is the fastest?", "See chapter 2. What does it say?"),
     ],
 )
 def test_one_command_is_no_task_of_several_steps(message: str) -> None:
     assert Category.COMPLEX not in classify(message).categories
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Read the file. Fix the typo.",
+        "My flight is late. Please rebook the hotel.",
+        "We are moving to Oslo in May. Can you find a flat?",
+        "a) read it b) rate it c) file it",
+        "Step 1: read it Step 2: rate it",
+    ],
+)
+def test_two_orders_or_a_situation_and_a_wish_are_a_task_of_several_steps(message: str) -> None:
+    assert Category.COMPLEX in classify(message).categories
+
+
+@pytest.mark.parametrize(
+    ("message", "row"),
+    [
+        ("hey kubernetes", "casual"),
+        ("thanks, deploy", "casual"),
+        ("hi, weather?", "casual"),
+        ("splendid", "casual"),
+        ("sounds good", "media"),
+        ("hello bot", "coding"),
+        ("what is this tool", "media"),
+    ],
+)
+def test_a_word_of_another_subject_is_no_address_and_an_idiom_no_subject(message: str, row: str) -> None:
+    assert Category(row) not in classify(message).categories
+
+
+def test_a_cue_beside_a_recognized_category_widens_tools_and_removes_none() -> None:
+    plain = classify("why did it happen", tools=ALL)
+    wider = classify("why did the build happen", tools=ALL)
+    assert [str(name) for name in wider.categories] == ["research", "coding"]
+    assert plain.tool_allowlist is not None
+    assert wider.tool_allowlist is not None
+    assert set(wider.tool_allowlist) - set(plain.tool_allowlist) == {
+        "write",
+        "edit",
+        "apply_patch",
+        "process",
+    }
+    assert wider.memory == MemoryParams(10, 400)
+    assert wider.thinking_level == "medium"
