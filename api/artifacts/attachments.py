@@ -18,7 +18,7 @@ from api.http.call import Body, Call, documented, hold_back, in_address, read_as
 from api.http.errors import ProblemError, committed, not_found, validation_error
 from api.http.values import check_id, refuse_unclean_ids
 from context.artifacts.content import document_artifact, is_artifact_id
-from context.text.sanitize import clean_text
+from context.text.sanitize import CLEANED, clean_text
 from models.artifacts.artifact import NewArtifact, load_slice, new_artifact, store_artifacts
 from models.artifacts.attachment import NewAttachment, StoredAttachment, add_attachment, load_attachments
 from models.artifacts.settings import artifact_settings
@@ -36,7 +36,6 @@ MOST_SOURCE_CHARS = 2_000
 MOST_CONTENT_CHARS = 200_000
 """Most characters of a document in an answer; the rest is read in slices."""
 
-CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
 _PARAMETERS = ("title", "source", "attachment_type", "session_id", "user_id", "raw")
 
 

@@ -23,6 +23,7 @@ from context.certificate import Certificate
 from context.providers.prompt_cache import cache_rule
 from context.shape.rule_names import MARK, ShapeRule, few_tool_marks
 from context.shape.target import target_of
+from context.text.sanitize import CLEANED
 from context.tokens import family_of
 from context.tokens.budget import Budget
 from context.types import JsonObject, Wire
@@ -191,6 +192,10 @@ def respond(answering: ResponseInputs) -> Response:
             "history": answering.limits.history,
         },
     }
+    if request.was_cleaned:
+        certificate = window.certificate
+        repaired = replace(certificate, repairs=(*certificate.repairs, f"request: {CLEANED}"))
+        window = replace(window, certificate=repaired)
     window, tools = _with_marks(window, answering)
     answer = window_answer(
         window,

@@ -13,6 +13,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     GetCoreSchemaHandler,
+    PrivateAttr,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -45,6 +46,16 @@ class Body(BaseModel):
     """A request body: unknown fields are refused, not silently dropped; numbers and booleans are strict."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    _was_cleaned: bool = PrivateAttr(default=False)
+
+    @property
+    def was_cleaned(self) -> bool:
+        """True if text of the body was changed on entry."""
+        return self._was_cleaned
+
+    def mark_cleaned(self) -> None:
+        """Remember that text of the body was changed on entry."""
+        self._was_cleaned = True
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -80,10 +91,11 @@ Model = TypeVar("Model", bound=Body)
 class Call:
     """A request with its body read; the rest happens in the endpoint's own thread."""
 
-    def __init__(self, request: Request, raw: bytes) -> None:
-        """Keep the request and its body."""
+    def __init__(self, request: Request, raw: bytes, *, was_cleaned: bool = False) -> None:
+        """Keep the request and its body, and whether the body's text was already changed on entry."""
         self.raw = raw
         self._request = request
+        self._was_cleaned = was_cleaned
 
     def caller(self, *scopes: str) -> Caller:
         """Find the caller by key, and count the call.
@@ -104,7 +116,10 @@ class Call:
 
     def body(self, model: type[Model]) -> Model:
         """Read the body as JSON, cleaned, against a schema."""
-        return read_as(model, self.raw)[0]
+        read, _ = read_as(model, self.raw)
+        if self._was_cleaned:
+            read.mark_cleaned()
+        return read
 
 
 def hold_back(request: Request, fault: ProblemError) -> None:
@@ -171,6 +186,7 @@ def read_as(model: type[Model], raw: bytes) -> tuple[Model, bool]:
         raise validation_error(error) from None
     if cleaned:
         refuse_unclean_ids(model, json.loads(raw))
+        read.mark_cleaned()
     return read, cleaned
 
 

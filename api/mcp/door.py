@@ -36,9 +36,9 @@ class Visit:
         """Take the HTTP request of the call."""
         self._request = request
 
-    def call(self, body: JsonObject | None = None) -> Call:
-        """Make an endpoint call with a given body."""
-        return Call(self._request, b"" if body is None else encode(body))
+    def call(self, body: JsonObject | None = None, *, was_cleaned: bool = False) -> Call:
+        """Make an endpoint call with a given body, whose text was perhaps changed on entry."""
+        return Call(self._request, b"" if body is None else encode(body), was_cleaned=was_cleaned)
 
     def leave(self, task: BackgroundTask) -> None:
         """Leave something to be done once the answer is sent."""

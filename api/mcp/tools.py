@@ -127,12 +127,15 @@ def read_arguments(model: type[Arguments], given: JsonObject | None) -> Argument
     Raises:
         AfterturnError: The arguments are invalid; the error names the field.
     """
-    clean: Any = clean_json(given or {}, max_depth=api_settings().max_depth)[0]
+    clean: Any
+    clean, cleaned = clean_json(given or {}, max_depth=api_settings().max_depth)
     try:
         read = model.model_validate(clean)
     except ValidationError as error:
         raise validation_error(error) from None
     refuse_unclean_ids(model, given)
+    if cleaned:
+        read.mark_cleaned()
     return read
 
 
@@ -261,7 +264,8 @@ def read_context(visit: Visit, wanted: ContextArguments) -> Response:
     """Answer with the window for a new message."""
     given = wanted.model_dump(exclude={"session_id", "message"}, exclude_none=True)
     body = {**given, "messages": [{"role": "user", "content": wanted.message}]}
-    return contexts.read_context(check_id(wanted.session_id, "session_id"), visit.call(body))
+    call = visit.call(body, was_cleaned=wanted.was_cleaned)
+    return contexts.read_context(check_id(wanted.session_id, "session_id"), call)
 
 
 def expand_summary(visit: Visit, wanted: ExpandArguments) -> Response:

@@ -27,13 +27,12 @@ from api.http.errors import ProblemError, committed, not_found
 from api.http.values import encode
 from api.http.waiting import CHANGES_SESSION, CHANGES_SESSIONS_OF_USER
 from api.settings import api_settings
-from api.turns.intake import CLEANED
 from api.turns.large_results import take_out_of
 from context.artifacts.positions import read_results
 from context.artifacts.subjects import subject_of
 from context.conversation.erasing import check_replacement
 from context.conversation.tool_calls import read_calls
-from context.text.sanitize import clean_text
+from context.text.sanitize import CLEANED, clean_text
 from context.types import JsonObject, Message
 from context.wire import describe
 from models.conversations.history import load_turns

@@ -18,7 +18,7 @@ from api.http.values import check_id
 from api.http.waiting import CHANGES_SESSION
 from api.sessions.erase import read_edit
 from api.settings import api_settings
-from api.turns.intake import CLEANED, MAX_WINDOW, MIN_WINDOW, describe_messages, store_turns
+from api.turns.intake import MAX_WINDOW, MIN_WINDOW, describe_messages, store_turns
 from api.turns.large_results import restore_messages, take_out
 from context.conversation.compare import (
     HistoryDiff,
@@ -28,6 +28,7 @@ from context.conversation.compare import (
     read_compacted,
 )
 from context.conversation.turns import parse_turn_boundaries, split_steps
+from context.text.sanitize import CLEANED
 from context.types import JsonObject, Message, Wire
 from models.conversations.accept import find_turns_at, newest_turn
 from models.conversations.history import load_oldest

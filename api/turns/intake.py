@@ -16,6 +16,7 @@ from api.settings import api_settings
 from api.turns.large_results import measured, take_out
 from context.conversation.compare import repeats_all_words
 from context.conversation.tool_calls import PairFaultKind, find_pair_faults
+from context.text.sanitize import CLEANED
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 from models.artifacts.settings import artifact_settings
@@ -76,8 +77,6 @@ EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 Wish = tuple[WorkKind, str, float]
 """Kind and key of due work, and the seconds until the work is due."""
-
-CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
 
 
 class TurnBody(Body):

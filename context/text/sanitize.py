@@ -28,6 +28,9 @@ _MAX_NAME_CHARS = 40
 _CONTAINERS = frozenset({dict, list})
 _KNOWN = _CONTAINERS | {str, int, float, bool, type(None)}
 
+CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
+"""What to say of cleaned text."""
+
 _Value = TypeVar("_Value")
 _Trail = tuple[Any, str | int] | None
 """Path to a value: the trail of the container and the key inside the container; None for the root."""

@@ -188,11 +188,16 @@ def certify_left_out(certificate: Certificate, left_out: LeftOut) -> Certificate
         left_out: The messages left out.
 
     Returns:
-        The certificate. The tail is not contiguous if the kept message comes first, and a note alone covers
-        nothing.
+        The certificate. The tail is the run after the cut, with the kept message named before it in the
+        history; it is not contiguous if the kept message is all there is. A note alone covers nothing.
     """
-    tail = certificate.tail
-    split = tail is not None and tail[0] <= left_out.to_seq
+    tail, contiguous = certificate.tail, certificate.tail_contiguous
+    before = None
+    if tail is not None and tail[0] <= left_out.to_seq:
+        if tail[1] > left_out.to_seq:
+            before, tail = tail[0], (left_out.to_seq + 1, tail[1])
+        else:
+            contiguous = False
     named = [Exclusion(f"messages {first}-{last}", "emergency-cut", None) for first, last in left_out.ranges]
     own = f"summary {NOTE_ONLY},"
     note_only = any(
@@ -200,22 +205,25 @@ def certify_left_out(certificate: Certificate, left_out: LeftOut) -> Certificate
     )
     return replace(
         certificate,
-        tail_contiguous=certificate.tail_contiguous and not split,
+        tail=tail,
+        tail_contiguous=contiguous,
         excluded=(*named, *certificate.excluded),
         blocks=tuple(
-            _renamed(block, left_out, note_only=note_only, tail=tail if split else None)
+            _renamed(block, left_out, note_only=note_only, tail=tail, before=before)
             for block in certificate.blocks
         ),
         summary_covers=None if note_only else certificate.summary_covers,
     )
 
 
-def _renamed(block: Block, left_out: LeftOut, *, note_only: bool, tail: tuple[int, int] | None) -> Block:
-    """Name the note as such, and a kept message apart from the messages after the cut (`tail`: both)."""
+def _renamed(
+    block: Block, left_out: LeftOut, *, note_only: bool, tail: tuple[int, int] | None, before: int | None
+) -> Block:
+    """Name the note as such, and a message kept `before` the cut apart from the tail."""
     if block.source == "summary" and note_only:
         return replace(block, origin=f"compression note, messages {left_out.from_seq}-{left_out.to_seq}")
-    if block.source == "history" and tail and tail[1] > left_out.to_seq:
-        return replace(block, origin=f"messages {tail[0]}, {left_out.to_seq + 1}-{tail[1]}")
+    if block.source == "history" and tail and before is not None:
+        return replace(block, origin=f"messages {before}, {tail[0]}-{tail[1]}")
     return block
 
 

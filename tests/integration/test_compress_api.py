@@ -185,6 +185,10 @@ def test_a_turn_that_the_new_messages_go_on_keeps_its_question_and_its_open_call
     new = [result("b", "seen")]
     after = compress(client, messages=new)
     assert after["messages"][2:] == [asked, call("b"), *new]
+    certificate = after["certificate"]
+    assert (certificate["tail"], certificate["tail_contiguous"]) == ([4, 4], True)
+    assert certificate["excluded"][0]["what"] == "messages 2-3"
+    assert "messages 1, 4-4" in [block["origin"] for block in certificate["blocks"]]
     least = compress(client, messages=new)
     assert least["messages"][-3:] == [asked, call("b"), *new]
     assert {"artifact", "recall"}.isdisjoint(least["utilization"]["breakdown"])

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from api.settings import api_settings
-from api.turns.intake import CLEANED
+from context.text.sanitize import CLEANED
 from models import database as session
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
@@ -109,6 +109,30 @@ def test_nul_and_lone_surrogates_are_cleaned_in_keys_and_values(client: TestClie
         "/v1/sessions/s1/context", json={"model": "gpt-4o", "messages": [{"role": "user", "content": "?"}]}
     )
     assert context.status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/sessions/s1/context", "/v1/sessions/s1/compress", "/v1/contexts"])
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [
+        ("a\0b", [f"request: {CLEANED}"]),
+        ("a\ud800b", [f"request: {CLEANED}"]),
+        ("a\\u0000b \U0001f600", []),
+    ],
+)
+def test_text_of_a_request_that_was_cleaned_is_named_in_its_repairs(
+    client: TestClient, path: str, said: str, note: list[str]
+) -> None:
+    for number in range(8):
+        post(client, turn(f"t{number}"))
+    body = {"model": "gpt-4o", "max_tokens": 50, "messages": [{"role": "user", "content": said}]}
+    if path.endswith("contexts"):
+        answer = client.post(path, content=json.dumps({**body, "session_id": "s1"}))
+        found = answer.json()["results"][0]["context"]
+    else:
+        found = client.post(path, content=json.dumps(body)).json()
+    assert found["certificate"]["repairs"] == note
+    assert "\0" not in found["messages"][-1]["content"]
 
 
 def call(call_id: str = "c1") -> dict[str, Any]:

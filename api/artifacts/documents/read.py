@@ -10,7 +10,7 @@ from api.artifacts.documents.sandbox import extract_apart
 from api.http.errors import ProblemError
 from context.artifacts.content import kind_of
 from context.artifacts.types import ContentKind
-from context.text.sanitize import clean_text
+from context.text.sanitize import CLEANED, clean_text
 from models.artifacts.settings import ArtifactSettings, artifact_settings
 
 
@@ -118,7 +118,6 @@ _CHARSET_NAME = re.compile(
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MOST_CONTROL_SHARE = 0.01
 _NOT_TEXT = "control characters take more than one part in a hundred of it"
-CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
 
 
 _PAGE_CHARSET = re.compile(rb"<meta[^<>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:+-]{1,40})", re.IGNORECASE)

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, text
 
+from context.text.sanitize import CLEANED
 from models import database as session
 from tests.integration.agents import ERAS, Agent, request
 from tests.integration.learned import learn_often
@@ -108,6 +109,12 @@ def test_a_context_is_the_one_of_the_http_api(agent: Agent, writer: Agent, era: 
     body = {**asked, "messages": [{"role": "user", "content": "And now?"}]}
     over_http = agent.http("POST", "/v1/sessions/s/context", json=body).json()
     assert (window["messages"], window["certificate"]) == (over_http["messages"], over_http["certificate"])
+
+
+def test_text_of_a_message_that_was_cleaned_is_named(agent: Agent) -> None:
+    window = agent.answer("read_context", message="a\0b", **WINDOW)
+    assert window["certificate"]["repairs"] == [f"request: {CLEANED}"]
+    assert window["messages"][-1]["content"] == "ab"
 
 
 def test_what_preflight_leaves_for_later_is_done(agent: Agent, writer: Agent) -> None:

@@ -100,7 +100,7 @@ def test_what_matches_nothing_keeps_every_tool_and_the_defaults() -> None:
 def test_making_a_chart_is_told_from_asking_about_one() -> None:
     made, asked = classify("make a pie chart"), classify("what is a pie chart?")
     assert names(made) == ["media"]
-    assert asked.scores["media"] < 1 <= asked.scores["research"]
+    assert asked.scores[Category.MEDIA] < 1 <= asked.scores[Category.RESEARCH]
     assert set(asked.tool_allowlist or ()) == set(TOOLS[Category.RESEARCH])
     assert "both.make_media" in made.reasons
     assert "ask.what" in asked.reasons

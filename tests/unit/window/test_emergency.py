@@ -268,8 +268,8 @@ def test_the_history_names_a_kept_message_apart_from_the_messages_after_the_cut(
     certificate = certify_left_out(window.certificate, LeftOut(1, 6, 5))
     (history,) = (block for block in certificate.blocks if block.source == "history")
     assert history.origin == "messages 5, 7-10"
-    assert certificate.tail == (5, 10)
-    assert not certificate.tail_contiguous
+    assert (certificate.tail, certificate.tail_contiguous) == ((7, 10), True)
+    assert [each.what for each in certificate.excluded] == ["messages 1-4", "messages 6-6"]
 
 
 def test_a_summary_still_covers_what_it_covers() -> None:
