@@ -10,10 +10,8 @@ from typing import Annotated, Any, TypeVar
 from anyio import fail_after, to_thread
 from fastapi import Depends, Header, Path, Request
 from pydantic import (
-    BaseModel,
     ConfigDict,
     GetCoreSchemaHandler,
-    PrivateAttr,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -26,7 +24,7 @@ from api.cache import FreshCache
 from api.http.caller_limits import limits, take_place
 from api.http.errors import ProblemError, kinds_of, validation_error
 from api.http.middleware import TENANT
-from api.http.values import check_id, is_id, make_strict, read_scalar, refuse_unclean_ids
+from api.http.values import Cleaned, check_id, is_id, make_strict, read_scalar, refuse_unclean_ids
 from api.settings import ApiSettings, api_settings
 from context.errors import InvalidInputError
 from context.text.sanitize import clean_json, clean_text, id_fault, parse_json
@@ -42,20 +40,10 @@ _COUNTED = "afterturn.counted"
 _HELD_BACK = "afterturn.held_back"
 
 
-class Body(BaseModel):
+class Body(Cleaned):
     """A request body: unknown fields are refused, not silently dropped; numbers and booleans are strict."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    _was_cleaned: bool = PrivateAttr(default=False)
-
-    @property
-    def was_cleaned(self) -> bool:
-        """True if text of the body was changed on entry."""
-        return self._was_cleaned
-
-    def mark_cleaned(self) -> None:
-        """Remember that text of the body was changed on entry."""
-        self._was_cleaned = True
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
-from pydantic import BaseModel
+from pydantic import BaseModel, PrivateAttr
 from pydantic_core import PydanticCustomError
 from pydantic_core.core_schema import no_info_before_validator_function
 
@@ -19,6 +19,21 @@ _CALL_IDS = frozenset({"id", "tool_call_id", "tool_use_id", "call_id"})
 """Fields of a message or a part with the id of a call; two ids must never become one."""
 
 _HOLD_CALLS = frozenset({"tool_calls", "content"})
+
+
+class Cleaned(BaseModel):
+    """A body that remembers whether its text was changed on entry."""
+
+    _was_cleaned: bool = PrivateAttr(default=False)
+
+    @property
+    def was_cleaned(self) -> bool:
+        """True if text was changed on entry."""
+        return self._was_cleaned
+
+    def mark_cleaned(self) -> None:
+        """Remember that text was changed on entry."""
+        self._was_cleaned = True
 
 
 def check_id(value: str, field: str) -> str:
