@@ -218,7 +218,9 @@ def truncate_session(session_id: SessionId, call: BodyCall) -> Response:
         else:
             session, turn = find_held(db, tenant_id, session_id, cut.after_turn)
             after_seq = turn.last_seq
-        refuse_other_revision(session, cut.revision)
+        newest = newest_turn(db, tenant_id, session)
+        if newest is not None and newest.first_seq > after_seq:
+            refuse_other_revision(session, cut.revision)
         return _cut(db, tenant_id, session, after_seq=after_seq, up_to_seq=session.last_seq)
 
     return Response(orjson.dumps(committed(truncate)), media_type="application/json")

@@ -198,7 +198,9 @@ def find_key(db: Transaction, tenant_id: UUID, key_id: str) -> ApiKey | None:
 
 
 def count_keys(db: Transaction, tenant_id: UUID) -> int:
-    """Count a tenant's keys in force."""
+    """Count a tenant's keys in force; another count waits until the transaction ends."""
+    key = int.from_bytes(tenant_id.bytes[:8], signed=True) ^ 0x4B455953
+    db.execute(text("select pg_advisory_xact_lock(:key)"), {"key": key})
     counted = select(func.count()).where(ApiKey.tenant_id == tenant_id, *_IN_FORCE)
     return db.execute(counted).scalar_one()
 

@@ -167,6 +167,19 @@ MORE: Mapping[str, tuple[Way, Door]] = {
         ("POST", f"{SESSION}/context"),
         Door("read", frozenset({404}), {**WINDOW, "catalog": "{name}"}),
     ),
+    "a context with a whole history": (
+        ("POST", f"{SESSION}/context"),
+        Door("read", OWN_ROWS, {**WINDOW, "history": "full", "messages": [*SAID, *ASKED]}),
+    ),
+    "a context after a turn": (
+        ("POST", f"{SESSION}/context"),
+        Door("read", frozenset({409}), {**WINDOW, "after_turn": "{turn_id}"}),
+    ),
+    "a fork into a session of somebody": (
+        ("POST", "/v1/sessions/mine/fork"),
+        Door("write", body={"session_id": "{session_id}"}),
+    ),
+    "a cut after a turn": (("POST", f"{SESSION}/truncate"), Door("write", body={"after_turn": "{turn_id}"})),
     "a plan of a session": (
         ("POST", "/v1/plans"),
         Door("write", body={"intent": "i", "catalog": "{name}", "model": "m", "session_id": "{session_id}"}),

@@ -99,6 +99,8 @@ def test_limits_are_forgotten_by_name_and_by_their_tenant_alone(client: TestClie
     with session.transaction() as db:
         learn_limit(db, tenant_id, Sighting("m-1", SESSION, 8_192, SightingSource.ERROR), floor_tokens=8_192)
         other = ensure_tenant(db, "other")
-    answer = client.delete("/v1/limits?model=m-1", headers={"Authorization": f"Bearer {make_key(other)}"})
+    stranger = {"Authorization": f"Bearer {make_key(other)}"}
+    assert client.get("/v1/limits", headers=stranger).json()["limits"] == []
+    answer = client.delete("/v1/limits?model=m-1", headers=stranger)
     assert answer.json() == {"forgotten": 0}
     assert len(client.get("/v1/limits").json()["limits"]) == 1

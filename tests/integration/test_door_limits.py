@@ -72,6 +72,15 @@ def test_every_route_bounds_its_body(client: TestClient, limited: Settings) -> N
     assert codes(client, LARGER_THAN_ANY) == dict.fromkeys(map(" ".join, DOORS), 413)
 
 
+def test_every_route_reads_a_body_of_exactly_its_limit(client: TestClient, limited: Settings) -> None:
+    limited(**SMALL)
+    sizes = {1_023: 0, 1_024: 0, 1_025: len(DOORS) - 1}
+    for size, refused in sizes.items():
+        told = codes(client, b"x" * size)
+        del told["POST /v1/attachments"]  # its limit counts characters, and has a test of its own
+        assert [code for code in told.values() if code == 413] == [413] * refused, size
+
+
 def test_a_body_in_pieces_without_a_length_is_bounded_too(client: TestClient, limited: Settings) -> None:
     limited(**SMALL)
     pieces = (b"x" * 1_000 for _ in range(1_000_000))

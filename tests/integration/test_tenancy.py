@@ -66,6 +66,8 @@ def owner(client: TestClient, tenant_id: UUID) -> Owner:
         attachment_id=one("select min(artifact_id) from artifact_attachment"),
         plan_id=one("select min(plan_id::text) from plan_history"),
         window_id=one("select replace(min(window_id::text), '-', '') from served_window"),
+        turn_id="talk-1",
+        key_id=one("select min(key_id) from api_key"),
         user_id=USER,
         name=CATALOG,
     )
@@ -165,6 +167,7 @@ def test_the_owner_does_reach_what_strangers_do_not(owner: Owner) -> None:
         *("GET /v1/key", "GET /v1/work", "GET /v1/catalogs/{name}/priors"),
         "GET /v1/sessions/{session_id}/history-limit",
         *("GET /v1/sessions/{session_id}", "GET /v1/artifacts/{artifact_id}/summaries"),
+        "a context with a whole history",  # it differs from the owner's
     }
     reads = {case for case, (_, door) in CASES.items() if door.scope == "read"}
     assert reads - told <= silent
