@@ -301,12 +301,15 @@ def unavailable(error: Exception) -> ProblemError | None:
         log.warning("database_unavailable", trouble=trouble, error=kind_of(error))
     if isinstance(error, OutcomeUnknownError):
         return ProblemError("unavailable", f"{REASONS[trouble]}; {UNKNOWN}", outcome="unknown")
-    return ProblemError("unavailable", f"{REASONS[trouble]}; {_so_far()}, try again", **_outcome())
+    held_rows = {"held": True} if REASONS[trouble] == HELD else {}
+    return ProblemError(
+        "unavailable", f"{REASONS[trouble]}; {_so_far()}, try again", **_outcome(), **held_rows
+    )
 
 
 def held() -> ProblemError:
     """Build the error of a call refused before its start, because others hold the same row."""
-    return ProblemError("unavailable", f"{HELD}; {NOTHING}, try again", outcome="none")
+    return ProblemError("unavailable", f"{HELD}; {NOTHING}, try again", outcome="none", held=True)
 
 
 def fault() -> ProblemError:

@@ -99,7 +99,7 @@ class Caller:
             most = self.options.chat_attempts if in_chat else None
             reply = yield from self._attempts(call, now + (timeout_s or self.options.timeout_s), most)
         except UnavailableError as error:
-            if in_chat:
+            if in_chat and not error.held:
                 self._rest(error)
             raise
         if in_chat:
@@ -120,7 +120,7 @@ class Caller:
     def _attempts(self, call: Call, ends_at: float, most: int | None) -> Flow[Reply]:
         content = call.content if call.body is None else encode(call.body)
         headers = call.headers if content is None else {"content-type": _JSON, **call.headers}
-        attempts = 0
+        attempts, held = 0, False
         while True:
             attempts += 1
             left_s = max(ends_at - time.monotonic(), 0.001)
@@ -131,6 +131,7 @@ class Caller:
                 reason = _failure(error)
                 outcome = "none" if isinstance(error, _UNSENT) else "unknown"
                 status = 0
+                held = held and isinstance(error, httpx.ReadTimeout)  # it waits for the session again
             else:
                 status = reply.status
                 if status not in _NO_EFFECT and status < _SERVER_FAULT:
@@ -141,11 +142,12 @@ class Caller:
                 reason = f"status {status} {problem.get('type', '')}".strip()
                 known = "none" if status in _NO_EFFECT else "unknown"
                 outcome = str(problem.get("outcome", known))
+                held = problem.get("held") is True
             may_repeat = call.repeat is Repeat.ALWAYS or outcome == "none"
             delay_s = self._delay_s(attempts, wish_s)
             if not may_repeat or attempts == most or time.monotonic() + delay_s >= ends_at:
                 kind = RateLimitedError if status == _TOO_MANY else UnavailableError
-                raise kind(reason, attempts=attempts, retry_after_s=wish_s, outcome=outcome)
+                raise kind(reason, attempts=attempts, retry_after_s=wish_s, outcome=outcome, held=held)
             if (yield Pause(delay_s)):
                 raise UnavailableError("the client is closed", attempts=attempts, outcome=outcome)
 

@@ -171,8 +171,8 @@ class ClientCore:
                 continue
             try:
                 yield from self._send(taken, in_chat=True)
-            except UnavailableError:
-                continue
+            except UnavailableError as error:
+                yield Pause(error.retry_after_s or _LOOK_S if error.held else 0)
             except RefusedError as error:
                 log.warning("the outbox waits: the service answers %s %s", error.status, error.type)
                 return

@@ -32,15 +32,22 @@ class UnavailableError(AfterturnError):
         attempts: The number of attempts; 0 if the client did not try, because a recent call failed.
         retry_after_s: The wait that the service asked for, in seconds; None without such a wish.
         outcome: "none" if the service said that nothing was changed, else "unknown".
+        held: True if others changed the same session for too long, and the service serves other sessions.
     """
 
     def __init__(
-        self, reason: str, *, attempts: int, retry_after_s: float | None = None, outcome: str = "unknown"
+        self,
+        reason: str,
+        *,
+        attempts: int,
+        retry_after_s: float | None = None,
+        outcome: str = "unknown",
+        held: bool = False,
     ) -> None:
         """Keep the last failure."""
         super().__init__(f"the service is not available: {reason} (attempts: {attempts})")
         self.reason, self.attempts = reason, attempts
-        self.retry_after_s, self.outcome = retry_after_s, outcome
+        self.retry_after_s, self.outcome, self.held = retry_after_s, outcome, held
 
 
 class RateLimitedError(UnavailableError):
