@@ -91,16 +91,15 @@ def test_a_held_session_leaves_the_chats_of_other_sessions_with_the_service(
             recorded = client.chat(session_id, model="gpt-4o").record(said(2))
             assert recorded.queued
             assert not say(client, f"{session_id}-other", 1).degraded
-            assert say(client, session_id, 3).degraded
         wait_until(lambda: not client.waiting_turns, within_s=PATIENT_S, what="the outbox is empty")
-    assert questions(stored(session_id)) == [f"question {number}" for number in (1, 2, 3)]
+    assert questions(stored(session_id)) == [f"question {number}" for number in (1, 2)]
 
 
 def test_a_change_that_finds_its_session_held_for_too_long_says_so(
     stack: Stack, door: Door, key: str, options: Options, session_id: str
 ) -> None:
     async def change() -> UnavailableError:
-        async with AsyncAfterturn(door.url, key, options=replace(options, timeout_s=12)) as client:
+        async with AsyncAfterturn(door.url, key, options=replace(options, timeout_s=7)) as client:
             with pytest.raises(UnavailableError) as caught:
                 await client.chat(session_id, model="gpt-4o").truncate(None)
             return caught.value
