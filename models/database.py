@@ -288,6 +288,11 @@ def transaction() -> Iterator[Transaction]:
         raise OutcomeUnknownError("commit", None, error.orig or error, hide_parameters=True) from error
 
 
+HINT_LIMITS_SQL = f"""select set_config('lock_timeout', '{HINT_LOCK_MS}', true),
+    set_config('synchronous_commit', 'off', true)"""
+"""First part of a statement that writes dispensable data outside of a transaction."""
+
+
 @contextmanager
 def best_effort_transaction() -> Iterator[Transaction]:
     """Write dispensable data: give up soon when another transaction holds the row.

@@ -39,11 +39,12 @@ from models.artifacts.artifact import ArtifactFacts, find_artifact, hold_artifac
 from models.artifacts.listing import FocusSummary, SessionArtifact, list_artifacts, list_focus_summaries
 from models.artifacts.settings import artifact_settings
 from models.artifacts.summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
-from models.artifacts.summary_cache import count_readings, tie_summaries, touch_used, want_anew
+from models.artifacts.summary_cache import tie_summaries, want_anew
 from models.artifacts.summary_lookup import Maker, find_standing
 from models.conversations.session import find_session
 from models.database import Transaction, best_effort_transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
+from models.hints import Hints, leave_hints
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1/artifacts/{artifact_id}", tags=["artifacts"])
@@ -242,8 +243,8 @@ def _remember(tenant_id: UUID, found: Match | None, maker: Maker) -> None:
                 want_anew(
                     db, tenant_id, found.summary, maker, ttl_s=artifact_settings().artifact_summary_ttl_s
                 )
-            count_readings(db, tenant_id, {found.how if found else "none": 1})
-            touch_used(db, tenant_id, [found.summary.key] if found else [])
+            shown = [found.summary.key] if found else []
+            leave_hints(db, tenant_id, Hints(readings={found.how if found else "none": 1}, summaries=shown))
     except SQLAlchemyError as error:
         log.warning("hint_lost", error=type(error).__name__)
 

@@ -16,7 +16,6 @@ from api.context.after_answer import keep_afterwards
 from api.context.fill import FilledWindow, WindowQuery, fill_window, gather, load_tail
 from api.context.full_history import NewPart, find_new_part, stand_under
 from api.context.prepare import RequestPlace, prepare
-from api.context.reported_usage import expect
 from api.context.request import (
     ContextRequest,
     ask,
@@ -27,6 +26,7 @@ from api.context.request import (
 )
 from api.context.respond import ResponseInputs, expectation_of, respond
 from api.context.tail import summary_notes
+from api.hints import leave
 from api.http.call import BodyCall, SessionId, documented
 from api.http.errors import ProblemError, committed
 from api.http.waiting import CHANGES_SESSION, wait_for_turn
@@ -42,6 +42,7 @@ from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import activate_prepared
 from models.database import Transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
+from models.hints import Hints
 from models.providers.context_limit import Sighting, SightingSource, learn_limit
 from models.recall.index import is_indexed
 from models.tenants.tenant import Caller
@@ -207,7 +208,8 @@ def _answer(session_id: str, answering: ResponseInputs) -> Response:
     """Answer, and store afterwards what the provider should find: the refused request was never answered."""
     answer, expected = respond(answering), expectation_of(answering)
     if expected is not None:
-        answer.background = BackgroundTask(expect, answering.tenant_id, expected)
+        hints = Hints(session_id, expected=expected)
+        answer.background = BackgroundTask(leave, answering.tenant_id, hints)
     keep_afterwards(answer, session_id, answering, call="compress")
     return answer
 

@@ -20,10 +20,8 @@ from models.conversations.standing import load_compactions
 from models.database import best_effort_transaction, read_transaction, transaction
 from models.learning.cache_found import (
     SETTLED_REPORTS,
-    Expectation,
     find_found,
     note_found,
-    remember_expected,
 )
 from models.providers.calibration import find_calibration, keep_calibration, load_reported_turns
 from models.tenants.row_security import keep_to
@@ -51,16 +49,6 @@ def caches(tenant_id: UUID, model: str) -> bool:
 def cached_share(tenant_id: UUID, model: str) -> float:
     """Return the price of an expected token as a share of the input price; 0 without a cache."""
     return learned_rule(tenant_id, model).read_share if caches(tenant_id, model) else 0.0
-
-
-def expect(tenant_id: UUID, expected: Expectation) -> None:
-    """Store a request's expectation after the answer; a lost expectation is harmless."""
-    keep_to(tenant_id)
-    try:
-        with best_effort_transaction() as db:
-            remember_expected(db, tenant_id, expected)
-    except SQLAlchemyError as error:
-        log.warning("hint_lost", session_id=expected.session_id, error=type(error).__name__)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -20,7 +21,6 @@ from api.context.ahead import read_ahead_for
 from api.context.fill import FilledWindow, WindowQuery, fill_window, load_tail
 from api.context.full_history import NewPart, find_new_part, stand_under
 from api.context.prepare import RequestPlace, prepare
-from api.context.reported_usage import expect
 from api.context.request import (
     ContextRequest,
     ParsedRequest,
@@ -31,7 +31,7 @@ from api.context.request import (
     with_known_window,
 )
 from api.context.respond import ResponseInputs, expectation_of, respond
-from api.context.usage_report import remember_use
+from api.context.usage_report import UseOfArtifacts, remember_use
 from api.http.call import BatchCall, BodyCall, SessionId, documented, read_as
 from api.http.caller_limits import limits
 from api.http.errors import ProblemError, known, problem_of
@@ -46,6 +46,7 @@ from context.tokens.text import LineCounts, counting_with
 from models.conversations.standing import SessionSnapshot
 from models.database import one_reading_connection, read_transaction
 from models.due_work.queue import WorkKind
+from models.hints import NO_HINTS
 from models.learning.cache_found import Expectation
 from models.telemetry.counters import Counted, count
 from models.telemetry.tracing import span
@@ -180,20 +181,13 @@ def _afterwards(
 ) -> BackgroundTasks | None:
     """Build the tasks after the answer; a lost task is harmless."""
     judged, shelved = sought.given.judged, filled.window.shelved
-    later = BackgroundTasks([judged.recording] if judged and judged.recording else [])
-    if expected is not None:
-        later.add_task(expect, sought.tenant_id, expected)
+    later, use = BackgroundTasks(), None
     if shelved.execution.records and not shadow.tries(ShadowPart.EXTRACTS):
         session = sought.standing.session if sought.standing else None
-        later.add_task(
-            remember_use,
-            sought.tenant_id,
-            session,
-            filled.shelving,
-            shelved,
-            session_id=asking.session_id,
-            model=asking.request.model,
-        )
+        use = UseOfArtifacts(session, asking.session_id, asking.request.model, filled.shelving, shelved)
+    hints = replace(judged.hints if judged else NO_HINTS, session_id=asking.session_id, expected=expected)
+    if use or hints.is_worth_it:
+        later.add_task(remember_use, sought.tenant_id, use, hints)
     if may_be_ridden(sought):
         later.add_task(remember_prefix, sought.tenant_id, sought, filled)
     if shadow.is_recorded:

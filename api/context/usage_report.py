@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.context.artifacts import ArtifactSelection
 from api.context.tools import ChosenTools
+from api.hints import leave
 from context.artifact_plans.strategies import EXTRACT_TOKENS
 from context.artifact_plans.utilization import (
     ArtifactUsageRecord,
@@ -27,18 +28,17 @@ from context.focus.similarity import SIZE_TOKENS
 from context.precompute.predict import HITS, REPEATED, FocusOrigin, ReadingCost
 from context.precompute.worth import Guess, SpeculationPurpose, worth_making
 from context.window.types import ShownArtifacts
-from models.artifacts.artifact import touch_artifacts
 from models.artifacts.settings import artifact_settings, planning_settings
 from models.artifacts.summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
-from models.artifacts.summary_cache import count_readings, touch_used
+from models.artifacts.summary_cache import UseOfSummary
 from models.artifacts.summary_lookup import is_settled
 from models.conversations.session import hold_generation
 from models.conversations.session_state import SessionState
 from models.database import Transaction, best_effort_transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
+from models.hints import NO_HINTS, Hints
 from models.learning.speculation import What, find_record, note_used, price_share
 from models.ledger.by_day import find_prices
-from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
 
@@ -158,53 +158,77 @@ def tool_exclusions(chosen: ChosenTools, *, explain: bool) -> list[Exclusion]:
     return found
 
 
-def remember_use(
-    tenant_id: UUID,
-    session: SessionState | None,
-    shelving: ArtifactSelection,
-    shelved: ShownArtifacts,
-    *,
-    session_id: str,
-    model: str,
-) -> None:
-    """Count the uses of artifacts, and queue missing summaries, as hints only.
+@dataclass(frozen=True)
+class UseOfArtifacts:
+    """Artifacts shown by an answer.
 
-    A session changed or erased since the read queues nothing. A session without a turn yet is named all the
-    same, so that its words are erased with the session.
+    A session without a turn yet is named all the same, so that its words are erased with the session.
+
+    Attributes:
+        session: The session as read; None for a session without a turn.
+        session_id: The session.
+        model: The answering model.
+        shelving: The artifacts of the request.
+        shelved: Those shown.
     """
-    records = shelved.execution.records
-    if not records:
+
+    session: SessionState | None
+    session_id: str
+    model: str
+    shelving: ArtifactSelection
+    shelved: ShownArtifacts
+
+    @property
+    def records(self) -> Sequence[ArtifactUsageRecord]:
+        """How each artifact was used."""
+        return self.shelved.execution.records
+
+    def within(self, hints: Hints) -> Hints:
+        """Add the uses to the hints of the answer."""
+        used = {one.artifact_id for one in self.records if one.how in (ReadingForm.EXACT, ReadingForm.NEAR)}
+        return replace(
+            hints,
+            readings=Counter(record.how or "none" for record in self.records),
+            artifact_ids=[record.artifact_id for record in self.records if record.how],
+            summaries=[key for artifact_id, key in self.shelving.keys.items() if artifact_id in used],
+        )
+
+
+def remember_use(tenant_id: UUID, use: UseOfArtifacts | None, hints: Hints = NO_HINTS) -> None:
+    """Store the hints of an answer, count the uses of artifacts, and queue missing summaries.
+
+    A session changed or erased since the read queues nothing.
+    """
+    shown = leave(tenant_id, use.within(hints) if use else hints)
+    if use is None:
         return
-    keep_to(tenant_id)
-    ways = Counter(record.how or "none" for record in records)
-    used = {record.artifact_id for record in records if record.how in (ReadingForm.EXACT, ReadingForm.NEAR)}
-    keys = [key for artifact_id, key in shelving.keys.items() if artifact_id in used]
+    missed = _missed(use.shelving, use.records)
+    is_ahead = use.shelving.planned.by_model or any(one.origin != FocusOrigin.ASKED for one in shown)
+    if not missed and not is_ahead:
+        return
     try:
         with best_effort_transaction() as db:
-            current = session is None or hold_generation(
-                db, tenant_id, session.session_id, session.generation
-            )
-            count_readings(db, tenant_id, ways)
-            touched = touch_used(db, tenant_id, keys)
-            touch_artifacts(db, tenant_id, [record.artifact_id for record in records if record.how])
-            missed = _missed(shelving, records) if current else []
-            if missed:
-                buyer = _Buyer(tenant_id, session_id, _price_share(db, tenant_id, shelving, model))
-                _wish(db, buyer, shelving, missed)
-            _note_uses(db, tenant_id, shelving, touched)
+            if missed and _is_current(db, tenant_id, use.session):
+                price_share = _price_share(db, tenant_id, use.shelving, use.model)
+                _wish(db, _Buyer(tenant_id, use.session_id, price_share), use.shelving, missed)
+            _note_uses(db, tenant_id, use.shelving, shown)
     except SQLAlchemyError as error:
-        log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
+        log.warning("hint_lost", session_id=use.session_id, error=type(error).__name__)
+
+
+def _is_current(db: Transaction, tenant_id: UUID, session: SessionState | None) -> bool:
+    return session is None or hold_generation(db, tenant_id, session.session_id, session.generation)
 
 
 def _note_uses(
-    db: Transaction, tenant_id: UUID, shelving: ArtifactSelection, touched: Sequence[tuple[str, str, int]]
+    db: Transaction, tenant_id: UUID, shelving: ArtifactSelection, shown: Sequence[UseOfSummary]
 ) -> None:
     """Count uses of work made ahead, and the tokens saved against an extract and the rule's plan."""
     if shelving.planned.by_model:
         what = What(SpeculationPurpose.PLAN, FocusOrigin.REQUEST)
         note_used(db, tenant_id, what, saved_tokens=shelving.planned.saved_tokens)
     known = {one.artifact_id: one for one in shelving.artifacts}
-    for artifact_id, origin, tokens in touched:
+    for artifact_id, origin, tokens in shown:
         if origin != FocusOrigin.ASKED:
             artifact = known[artifact_id]
             extract = shelving.shelf.extract_tokens if shelving.shelf else EXTRACT_TOKENS

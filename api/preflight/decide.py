@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 import structlog
-from sqlalchemy.exc import SQLAlchemyError
-from starlette.background import BackgroundTask
 
 from api.cache import FreshCache
 from context.preflight.choose_tools import NOTHING_MATCHED, MatchedTools, by_words
@@ -19,23 +17,21 @@ from context.preflight.types import Category, LearnedWeights, Preflight, Previou
 from context.priors.evaluate import factors_from_bytes
 from context.priors.types import CorruptPriorsError
 from context.recall.ranking import find_question
-from models.database import Transaction, best_effort_transaction, read_transaction
-from models.due_work.queue import WorkKind, enqueue
+from models.database import Transaction, read_transaction
 from models.encryption.keys import TextUnavailableError
+from models.hints import NO_HINTS, Hints
 from models.learning.habits import FULL_WEIGHT
 from models.learning.prior_set import SetKind, SetPlace, SetState
 from models.learning.served_set import load_set
-from models.preflight.decision import Made, record_decision
+from models.preflight.decision import Made
 from models.preflight.policy import (
     Topic,
     find_policy,
     find_topic,
     load_asked,
     preflight_settings,
-    remember_topic,
 )
 from models.telemetry.counters import Counted, count
-from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
 
@@ -110,11 +106,11 @@ class PreflightResult:
 
     Attributes:
         found: The decision.
-        recording: Task to store the session's topic and the decision; None without anything to store.
+        hints: The session's topic and the decision, to store after the answer.
     """
 
     found: Preflight
-    recording: BackgroundTask | None
+    hints: Hints = NO_HINTS
 
 
 @dataclass(frozen=True)
@@ -180,12 +176,12 @@ def preflight_for(
     stay = {*pinned, *config.always_include}
     found = by_words(found, tools, matched, pinned=stay, known=config.known_tools)
     if is_trial:
-        return PreflightResult(found, None)
+        return PreflightResult(found)
     count(Counted.PREFLIGHT, _outcome(found))
     _log(session_id, found, tools, spent_ms=(time.perf_counter() - began) * 1000)
     turn_index = None if session_id is None else (topic.last_turn_index if topic else 0) + 1
     made = Made(found, session_id, turn_index, previous, tools, sorted(pinned))
-    return PreflightResult(found, _recording(tenant_id, made))
+    return PreflightResult(found, _hints(made))
 
 
 def _outcome(found: Preflight) -> str:
@@ -236,46 +232,24 @@ def _log(session_id: str | None, found: Preflight, tools: Sequence[str] | None, 
     )
 
 
-def _recording(tenant_id: UUID, made: Made) -> BackgroundTask | None:
-    """Build the task of recording after the answer; a lost recording is harmless."""
-    if not made.found.scores:
-        return None
-    is_task = made.found.categories != (Category.CASUAL,)
+def _hints(made: Made) -> Hints:
+    """Choose what to store after the answer; a lost record is harmless."""
+    found = made.found
+    if not found.scores:
+        return NO_HINTS
+    is_task = found.categories != (Category.CASUAL,)
     remembers = made.session_id is not None and made.turn_index != 1 and is_task
     records = random.random() < preflight_settings().preflight_record_share  # noqa: S311 - a sample
-    if not remembers and not records:
-        return None
-    return BackgroundTask(_record, tenant_id, made, remembers=remembers, records=records)
+    categories = [str(category) for category in found.categories]
+    return Hints(
+        made.session_id,
+        topic=(categories, found.confidence if categories else 1.0) if remembers else None,
+        decision=made if records else None,
+    )
 
 
-def _record(tenant_id: UUID, made: Made, *, remembers: bool, records: bool) -> None:
-    keep_to(tenant_id)
-    try:
-        with best_effort_transaction() as db:
-            if remembers and made.session_id is not None:
-                remember_topic(
-                    db,
-                    tenant_id,
-                    made.session_id,
-                    categories=[str(category) for category in made.found.categories],
-                    confidence=made.found.confidence if made.found.categories else 1.0,
-                )
-            if records:
-                record_decision(db, tenant_id, made)
-                _want_labels(db, tenant_id, made)
-    except SQLAlchemyError as error:
-        log.warning("preflight_record_lost", session_id=made.session_id, error=type(error).__name__)
-
-
-def _want_labels(db: Transaction, tenant_id: UUID, made: Made) -> None:
-    """Queue a model's labelling of unsure messages, for later messages; only if configured."""
-    settings = preflight_settings()
+def wants_labels(made: Made) -> bool:
+    """Tell whether a model shall label an unsure message, for later messages; only if configured."""
     unsure = not made.found.categories or TOO_UNSURE in made.found.reasons
-    if settings.preflight_relabel and unsure and made.session_id is not None and not made.found.inherited:
-        enqueue(
-            db,
-            tenant_id,
-            WorkKind.RELABEL,
-            made.session_id,
-            delay_s=settings.preflight_relabel_delay_s,
-        )
+    is_wanted = preflight_settings().preflight_relabel and made.session_id is not None
+    return is_wanted and unsure and not made.found.inherited

@@ -8,12 +8,14 @@ import orjson
 from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from starlette.background import BackgroundTask
 
 from api.answers.base import answers
 from api.answers.catalogs import PreflightConfig
 from api.answers.context import PreflightDecision
 from api.context.fill import load_tail
 from api.context.tools import ToolOffer, match_tools, name_tools, used_tools
+from api.hints import leave
 from api.http.call import Body, BodyCall, documented
 from api.http.errors import ProblemError, committed
 from api.http.values import check_id
@@ -100,7 +102,7 @@ def classify_message(call: BodyCall) -> Response:
         kind=request.kind,
     )
     answer = _json(preflight_json(judged.found))
-    answer.background = judged.recording
+    answer.background = BackgroundTask(leave, caller.tenant_id, judged.hints)
     return answer
 
 

@@ -15,7 +15,7 @@ from api.cache import FreshCache
 from api.context.fill import FilledWindow, Tail, WindowQuery, fill_window, load_tail
 from api.context.prepare import RequestPlace, prepare
 from api.context.request import ContextRequest, ParsedRequest, WindowLimits, budget_of
-from api.context.usage_report import remember_use
+from api.context.usage_report import UseOfArtifacts, remember_use
 from context.certificate import Certificate
 from context.errors import AfterturnError
 from context.shadow.facts import compare_facts, names_in, pack, texts_of
@@ -209,15 +209,9 @@ def _prepare_artifacts(asking: VariantQuery, laid: BuiltWindow | None) -> None:
         return
     shelved = laid.filled.window.shelved
     if shelved.execution.records:
-        session = asking.standing.session
-        remember_use(
-            asking.tenant_id,
-            session,
-            laid.filled.shelving,
-            shelved,
-            session_id=asking.session_id,
-            model=asking.request.model,
-        )
+        session, model = asking.standing.session, asking.request.model
+        use = UseOfArtifacts(session, asking.session_id, model, laid.filled.shelving, shelved)
+        remember_use(asking.tenant_id, use)
 
 
 def rows_of(asking: VariantQuery, served: BuiltWindow, laid: dict[str, BuiltWindow]) -> list[dict[str, Any]]:

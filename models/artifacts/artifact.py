@@ -298,15 +298,12 @@ def save_passages(
     return done.rowcount == 1
 
 
-_TOUCH = text(
-    "update artifact set last_used_at = now() where tenant_id = :tenant_id "
-    "and artifact_id = any(:artifact_ids) and last_used_at < now() - interval '1 hour'"
-)
-
-
-def touch_artifacts(db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str]) -> None:
-    """Record the use of artifacts; each artifact is written at most once an hour."""
-    db.execute(_TOUCH, {"tenant_id": tenant_id, "artifact_ids": sorted(set(artifact_ids))})
+TOUCH_SQL = """
+    update artifact set last_used_at = now()
+    where tenant_id = :tenant_id and last_used_at < now() - interval '1 hour'
+        and artifact_id in (select * from json_array_elements_text(cast(:artifact_ids as json)))
+"""
+"""Record the use of artifacts; each artifact is written at most once an hour."""
 
 
 _LOCK = text(

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import BigInteger, CheckConstraint, func, select, text, tuple_, update
+from sqlalchemy import BigInteger, CheckConstraint, select, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from context.types import JsonObject
 from models.artifacts.artifact import hold_artifact
 from models.artifacts.sealing import key_forms
 from models.artifacts.summary import UNDECIDED, ArtifactSummary, ReadingState, SummaryKey, Wish, want_summary
@@ -17,7 +19,6 @@ from models.conversations.session import hold_session
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextCipher
-from models.telemetry.counters import Counted, count
 
 
 class ArtifactReading(Base):
@@ -35,47 +36,43 @@ class ArtifactReading(Base):
     readings: Mapped[int] = mapped_column(BigInteger)
 
 
-_COUNT = text(
-    """
+READ_SQL = """
     insert into artifact_reading (tenant_id, day, how, readings)
     select :tenant_id, current_date, c.*
-    from unnest(cast(:ways as text[]), cast(:counts as bigint[])) as c (how, readings)
+    from json_to_recordset(cast(:readings as json)) as c (how text, readings bigint)
     order by c.how
     on conflict (tenant_id, day, how) do update set readings = artifact_reading.readings + excluded.readings
-    """
-)
+"""
+"""Add to the day's counts."""
 
 
-def count_readings(db: Transaction, tenant_id: UUID, readings: Mapping[str, int]) -> None:
-    """Add to the day's counts; a way without reads is not written."""
-    counted = {how: times for how, times in readings.items() if times > 0}
-    if counted:
-        for how, times in counted.items():
-            count(Counted.ARTIFACT_READS, how, by=times)
-        columns = {"ways": list(counted), "counts": list(counted.values())}
-        db.execute(_COUNT, {"tenant_id": tenant_id, **columns})
+def read_json(readings: Mapping[str, int]) -> list[JsonObject]:
+    """Write the numbers of reads by their way for `READ_SQL`; a way without reads is left out."""
+    return [{"how": how, "readings": times} for how, times in readings.items() if times > 0]
 
 
 _PARTS = tuple(SummaryKey.__dataclass_fields__)
-_KEY = tuple_(*(getattr(ArtifactSummary, name) for name in _PARTS))
+_ENTRY = " and ".join(f"s.{name} = t.{name}" for name in _PARTS)
+TOUCH_SQL = f"""
+    update artifact_summary as s set used_at = now(), uses = s.uses + 1
+    from json_to_recordset(cast(:summaries as json)) as t ({", ".join(f"{name} text" for name in _PARTS)})
+    where s.tenant_id = :tenant_id and {_ENTRY}
+    returning s.artifact_id, s.origin, coalesce(s.tokens, 0) as tokens
+"""  # noqa: S608 (names of our own)
+"""Record the reading of entries: unread entries make room first."""
 
 
-def touch_used(db: Transaction, tenant_id: UUID, keys: Sequence[SummaryKey]) -> list[tuple[str, str, int]]:
-    """Record the reading of entries: unread entries make room first.
+def touched_json(keys: Sequence[SummaryKey]) -> list[JsonObject]:
+    """Write the keys of entries for `TOUCH_SQL`."""
+    return [dict(key.__dict__) for key in keys]
 
-    Returns:
-        For each entry the artifact, the origin of the focus, and the cost in tokens.
-    """
-    if not keys:
-        return []
-    wanted = [tuple(getattr(key, name) for name in _PARTS) for key in keys]
-    touched = (
-        update(ArtifactSummary)
-        .where(ArtifactSummary.tenant_id == tenant_id, _KEY.in_(wanted))
-        .values(used_at=func.now(), uses=ArtifactSummary.uses + 1)
-        .returning(ArtifactSummary.artifact_id, ArtifactSummary.origin, ArtifactSummary.tokens)
-    )
-    return [(row.artifact_id, row.origin, row.tokens or 0) for row in db.execute(touched)]
+
+class UseOfSummary(NamedTuple):
+    """A shown summary: its artifact, the origin of its focus, and its cost in tokens."""
+
+    artifact_id: str
+    origin: str
+    tokens: int
 
 
 _EXPIRE = text(

@@ -9,21 +9,18 @@ from sqlalchemy import (
     CheckConstraint,
     Text,
     bindparam,
-    case,
     func,
-    or_,
     select,
     text,
     true,
-    update,
 )
 from sqlalchemy.dialects.postgresql import Range
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.providers.prompt_cache import found_share
 from context.providers.usage import LEAST_RATIO, MOST_UNSURE_RATIO, Report, model_key
+from context.types import JsonObject
 from models.base import Base, TenantKey
-from models.conversations.session import Session
 from models.database import Transaction
 from models.learning.speculation import DAYS
 
@@ -114,33 +111,43 @@ class Expectation:
     bare_from: int | None = None
 
 
-def remember_expected(db: Transaction, tenant_id: UUID, expected: Expectation) -> None:
-    """Store what a session's newest request showed, for the next request and for the report of the next turn.
+EXPECT_SQL = """
+    update session as s set
+        turn_as_of = case when e.is_anew or s.cache_after_seq is distinct from e.after_seq then e.as_of
+            else s.turn_as_of end,
+        cache_after_seq = e.after_seq, cache_model = e.model, cache_input_tokens = e.input_tokens,
+        cache_expected_tokens = e.expected_tokens, hidden_seqs = coalesce(e.hidden, s.hidden_seqs),
+        bare_from = coalesce(e.bare_from, s.bare_from)
+    from json_to_recordset(cast(:expected as json)) as e (after_seq bigint, model text, input_tokens integer,
+        expected_tokens integer, as_of timestamptz, is_anew boolean, hidden int8range, bare_from bigint)
+    where s.tenant_id = :tenant_id and s.session_id = :session_id
+        and (e.is_anew or s.cache_after_seq is distinct from e.after_seq or s.cache_expected_tokens > 0
+            or e.expected_tokens > 0 or e.hidden is not null or e.bare_from > 0)
+"""
+"""Store what a session's newest request showed, for the next request and for the report of the next turn.
 
-    The time of the turn's first request stays, unless a later request began anew.
+The time of the turn's first request stays, unless a later request began anew. A further request of a turn
+writes nothing if nothing is expected or hidden and nothing was.
+"""
 
-    The commit does not wait for the disk: a lost expectation teaches nothing, and the next request may begin
-    unlike this one. A further request of a turn writes nothing if nothing is expected or hidden and nothing
-    was.
-    """
-    db.execute(text("set local synchronous_commit = off"))
-    is_other_turn = Session.cache_after_seq.is_distinct_from(expected.after_seq)
-    first = true() if expected.is_anew else is_other_turn
-    tells = bool(expected.expected_tokens or expected.bare_from) or expected.hidden is not None
-    stands = true() if tells else or_(first, Session.cache_expected_tokens > 0)
-    db.execute(
-        update(Session)
-        .where(Session.tenant_id == tenant_id, Session.session_id == expected.session_id, stands)
-        .values(
-            turn_as_of=case((first, expected.as_of), else_=Session.turn_as_of),
-            cache_after_seq=expected.after_seq,
-            cache_model=model_key(expected.model),
-            cache_input_tokens=expected.input_tokens,
-            cache_expected_tokens=expected.expected_tokens,
-            hidden_seqs=Session.hidden_seqs if expected.hidden is None else expected.hidden,
-            bare_from=Session.bare_from if expected.bare_from is None else expected.bare_from,
-        )
-    )
+
+def expectation_json(expected: Expectation) -> JsonObject:
+    """Write an expectation for `EXPECT_SQL`."""
+    return {
+        "after_seq": expected.after_seq,
+        "model": model_key(expected.model),
+        "input_tokens": expected.input_tokens,
+        "expected_tokens": expected.expected_tokens,
+        "as_of": expected.as_of,
+        "is_anew": expected.is_anew,
+        "hidden": None if expected.hidden is None else _written(expected.hidden),
+        "bare_from": expected.bare_from,
+    }
+
+
+def _written(seqs: Range[int]) -> str:
+    """Write a range as PostgreSQL reads it."""
+    return "empty" if seqs.empty else f"{seqs.bounds[0]}{seqs.lower},{seqs.upper}{seqs.bounds[1]}"
 
 
 _NOTE = text(

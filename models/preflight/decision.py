@@ -15,7 +15,6 @@ from sqlalchemy import (
     Text,
     and_,
     func,
-    insert,
     select,
     text,
     update,
@@ -27,7 +26,7 @@ from context.preflight.config import KNOWN_TOOLS
 from context.preflight.replay import PastDecision, past_categories
 from context.preflight.types import Evidence, Preflight, Previous
 from context.text.sanitize import MAX_TOOL_NAME_CHARS
-from context.types import Message, Role, Wire
+from context.types import JsonObject, Message, Role, Wire
 from models.base import Base, CreatedAt, TenantKey, run_after_create
 from models.conversations.log import TurnRow
 from models.database import Transaction
@@ -122,30 +121,47 @@ class Made:
     pinned: Sequence[str]
 
 
-def record_decision(db: Transaction, tenant_id: UUID, made: Made) -> None:
-    """Store a decision, without any word of the message."""
+_KINDS = {
+    "turn_index": "integer",
+    "policy_version": "integer",
+    "categories": "text[]",
+    "scores": "jsonb",
+    "features": "jsonb",
+    "chars": "integer",
+    "confidence": "float8",
+    "previous": "jsonb",
+    "reasons": "text[]",
+    "kept": "text[]",
+    "hidden": "text[]",
+    "pinned": "text[]",
+}
+DECISION_SQL = f"""
+    insert into preflight_decision (tenant_id, session_id, {", ".join(_KINDS)})
+    select :tenant_id, :session_id, d.* from json_to_recordset(cast(:decision as json))
+        as d ({", ".join(f"{name} {kind}" for name, kind in _KINDS.items())})
+"""  # noqa: S608 (names of our own)
+"""Store a decision, without any word of the message."""
+
+
+def decision_json(made: Made) -> JsonObject:
+    """Write a decision for `DECISION_SQL`."""
     found, previous = made.found, made.previous
     names = _names(made)
-    db.execute(
-        insert(PreflightDecisionRow).values(
-            tenant_id=tenant_id,
-            session_id=made.session_id,
-            turn_index=made.turn_index,
-            policy_version=found.policy_version,
-            categories=[str(category) for category in found.categories],
-            scores={str(category): round(score, 4) for category, score in found.scores.items()},
-            features=dict(found.evidence.features),
-            chars=found.evidence.chars,
-            confidence=found.confidence,
-            previous=_previous_json(previous) if previous else None,
-            reasons=[*found.reasons, f"{LEFT_OUT}{names.left_out}"]
-            if names.left_out
-            else list(found.reasons),
-            kept=names.kept,
-            hidden=names.hidden,
-            pinned=names.pinned,
-        )
-    )
+    left_out = [f"{LEFT_OUT}{names.left_out}"] if names.left_out else []
+    return {
+        "turn_index": made.turn_index,
+        "policy_version": found.policy_version,
+        "categories": [str(category) for category in found.categories],
+        "scores": {str(category): round(score, 4) for category, score in found.scores.items()},
+        "features": dict(found.evidence.features),
+        "chars": found.evidence.chars,
+        "confidence": found.confidence,
+        "previous": _previous_json(previous) if previous else None,
+        "reasons": [*found.reasons, *left_out],
+        "kept": names.kept,
+        "hidden": names.hidden,
+        "pinned": names.pinned,
+    }
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     func,
-    literal,
     or_,
     select,
 )
@@ -269,27 +268,12 @@ def load_asked(
     ]
 
 
-def remember_topic(
-    db: Transaction, tenant_id: UUID, session_id: str, *, categories: Sequence[str], confidence: float
-) -> None:
-    """Store the topic of a session; nothing is stored for a session without a turn. Loss is harmless."""
-    source = select(
-        Session.tenant_id,
-        Session.session_id,
-        literal(list(categories), ARRAY(Text)),
-        literal(confidence, Double),
-        func.now(),
-    ).where(Session.tenant_id == tenant_id, Session.session_id == session_id)
-    row = insert(PreflightSession).from_select(
-        ["tenant_id", "session_id", "categories", "confidence", "decided_at"], source
-    )
-    db.execute(
-        row.on_conflict_do_update(
-            index_elements=[PreflightSession.tenant_id, PreflightSession.session_id],
-            set_={
-                "categories": row.excluded.categories,
-                "confidence": row.excluded.confidence,
-                "decided_at": row.excluded.decided_at,
-            },
-        )
-    )
+TOPIC_SQL = """
+    insert into preflight_session (tenant_id, session_id, categories, confidence, decided_at)
+    select s.tenant_id, s.session_id, t.categories, t.confidence, now()
+    from session as s, json_to_recordset(cast(:topic as json)) as t (categories text[], confidence float8)
+    where s.tenant_id = :tenant_id and s.session_id = :session_id
+    on conflict (tenant_id, session_id) do update set
+        categories = excluded.categories, confidence = excluded.confidence, decided_at = excluded.decided_at
+"""
+"""Store the topic of a session; nothing is stored for a session without a turn."""

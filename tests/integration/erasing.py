@@ -23,11 +23,11 @@ from models.conversations.session import find_session
 from models.conversations.session_notes import keep_prefix
 from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind, enqueue, find_work
+from models.hints import Hints, leave_hints
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
 from models.plans.outcome import join_outcomes
 from models.plans.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_plan
-from models.preflight.policy import remember_topic
 from models.providers.context_limit import Sighting, SightingSource, learn_limit
 from models.shadow.reads import record_reads
 from tests.integration.summarizing import dialogue
@@ -184,7 +184,7 @@ def plant_by_our_own_ways(
         assert keep_window(db, tenant_id, served, ServedWindowSettings(), erased_sha256=b"")
         _plant_readings(db, tenant_id, session_id, word)
         _plant_plan(db, tenant_id, session_id, word, user_id)
-        remember_topic(db, tenant_id, session_id, categories=["coding"], confidence=0.5)
+        leave_hints(db, tenant_id, Hints(session_id, topic=(["coding"], 0.5)))
         seen = Sighting("m", session_id, 8_192, SightingSource.ERROR)
         learn_limit(db, tenant_id, seen, floor_tokens=8_192)
 

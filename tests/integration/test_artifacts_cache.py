@@ -27,14 +27,10 @@ from models.artifacts.summary import (
     take_wanted,
     want_summary,
 )
-from models.artifacts.summary_cache import (
-    count_readings,
-    evict,
-    expire,
-    touch_used,
-)
+from models.artifacts.summary_cache import evict, expire
 from models.artifacts.summary_lookup import Maker, load_ready
 from models.erasure.sessions import erase_session
+from models.hints import Hints, leave_hints
 from models.tenants.tenant import ensure_tenant
 from tests.integration.artifacts import find_candidates, find_exact, store_document
 
@@ -183,7 +179,7 @@ def test_the_least_recently_read_entries_make_room(db: Connection, tenant: UUID,
     for number in range(6):
         age(db, 1)
         entries.append(make(db, tenant, replace(key, focus_key=f"f{number}"), made))
-    touch_used(db, tenant, [entries[1]])
+    leave_hints(db, tenant, Hints(summaries=[entries[1]]))
     assert evict(db, most_bytes=600, most=10) == 0
     assert evict(db, most_bytes=250, most=3) == 3
     assert evict(db, most_bytes=250, most=3) == 1
@@ -223,9 +219,8 @@ def test_what_was_read_out_of_an_artifact_goes_with_it(db: Connection, tenant: U
 
 
 def test_readings_add_up_by_day_and_way(db: Connection, tenant: UUID) -> None:
-    count_readings(db, tenant, {"exact": 2, "near": 0, "none": 1})
-    count_readings(db, tenant, {"exact": 3})
-    count_readings(db, tenant, {})
+    for counts in ({"exact": 2, "near": 0, "none": 1}, {"exact": 3}, {}):
+        leave_hints(db, tenant, Hints(readings=counts))
     today = db.execute(text("select current_date")).scalar_one()
     counted = db.execute(text("select how, readings from artifact_reading where day = :day"), {"day": today})
     assert dict(tuple(one) for one in counted) == {"exact": 5, "none": 1}

@@ -1,5 +1,6 @@
 """A context is read in time while a write holds its session: what a read leaves behind can wait."""
 
+import time
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -10,6 +11,9 @@ from sqlalchemy import Engine, text
 from models.conversations.session_state import compression_settings
 from models.conversations.summary import SummaryState
 from tests.integration.activating import Chat
+
+LONGEST_S = 5.0
+"""Longest read beside a lock, on a busy machine; a write would wait for as long as the lock lasts."""
 
 
 @pytest.fixture
@@ -37,6 +41,20 @@ def test_a_read_leaves_no_hint_where_a_write_holds_the_session(chat: Chat, engin
         assert chat.show()["tokens"]["system_prompt"] == 0
     chat.read(system_prompt="Answer in one sentence.")
     assert chat.show()["tokens"]["system_prompt"] > 0
+
+
+def test_hints_after_an_answer_give_up_where_a_write_holds_the_session(chat: Chat, engine: Engine) -> None:
+    with engine.begin() as writer:
+        writer.execute(text("select 1 from session for update"))
+        began = time.monotonic()
+        assert chat.read()["certificate"]["tail"] == [1, 8]
+        assert time.monotonic() - began < LONGEST_S
+        assert writer.execute(text("select cache_after_seq from session")).scalar() is None
+        assert writer.execute(text("select count(*) from preflight_decision")).scalar() == 0
+    chat.read()
+    with engine.begin() as db:
+        assert db.execute(text("select cache_after_seq from session")).scalar() == 8
+        assert db.execute(text("select count(*) from preflight_decision")).scalar() == 1
 
 
 def test_a_read_puts_an_activation_off_where_a_write_holds_the_session(chat: Chat, engine: Engine) -> None:

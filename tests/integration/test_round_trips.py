@@ -7,8 +7,9 @@ from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, text
 
+from models import database as session
 from tests.integration.reading import FACT, long_report
 from tests.integration.summarizing import SESSION, Room
 from tests.integration.test_recall_context import prepared
@@ -78,6 +79,43 @@ def test_a_read_with_summary_artifacts_and_recall_takes_three_statements(
     assert "kayak hangs behind the boathouse" in str(answer["messages"])
     assert FACT in str(answer["messages"])
     assert len(sent) == most, sent
+
+
+@pytest.mark.usefixtures("room")
+def test_all_hints_after_an_answer_take_one_statement(client: TestClient, tenant_id: UUID) -> None:
+    ask(client, "Which report was read last?", dry_run=False)
+    with session.transaction() as db:
+        for statement in (
+            "update session set cache_after_seq = null",
+            "delete from preflight_session",
+            "delete from preflight_decision",
+            "delete from artifact_reading",
+        ):
+            db.execute(text(statement))
+    with statements() as sent:
+        ask(client, QUESTION, dry_run=False)
+    assert len(sent) == 4, sent
+    with session.transaction() as db:
+        left = db.execute(
+            text("""
+                select cache_after_seq = last_seq, cache_model, cache_input_tokens > 0, turn_as_of <= now(),
+                    t.categories, d.categories, d.turn_index, d.scores <> '{}', d.previous, r.how, r.readings
+                from session join preflight_session as t using (tenant_id, session_id)
+                    join preflight_decision as d using (tenant_id, session_id)
+                    join artifact_reading as r using (tenant_id)
+                where tenant_id = :tenant_id
+            """),
+            {"tenant_id": tenant_id},
+        ).one()
+    kinds = answer_categories(client)
+    turn = left.turn_index
+    assert tuple(left) == (True, "gpt-4o", True, True, kinds, kinds, turn, True, None, "extract", 1)
+
+
+def answer_categories(client: TestClient) -> list[str]:
+    """Ask for the categories of the question."""
+    found: list[str] = ask(client, QUESTION)["preflight"]["categories"]
+    return found
 
 
 @pytest.mark.usefixtures("room")
