@@ -20,9 +20,8 @@ from afterturn.operating import (
     print_tables,
 )
 from context.priors.evaluate import Change
-from context.shares import Share, wilson
 from context.text.cut import one_line, printable
-from context.types import JsonObject
+from context.types import JsonObject, Share, wilson
 from models.learning.canary import CanaryFacts, CanaryRefusedError, start_canary, stop_canary
 from models.learning.prior_set import SetKind, SetPlace, activate_set, roll_back
 from models.learning.progress import learning_settings

@@ -28,8 +28,7 @@ from afterturn.usage import found_table
 from api.shadow.routes import MOST_DAYS, report_members
 from context.shadow.facts import PLANTED, planted_turns
 from context.shadow.verdict import PartReport, ShadowPart, read_parts
-from context.shares import Share
-from context.types import JsonObject
+from context.types import JsonObject, Share
 from models.database import database_now
 from models.learning.cache_found import found_by_model
 from models.learning.speculation import MadeAhead, made_ahead

@@ -4,11 +4,14 @@ from functools import lru_cache
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from context.providers.rate_limit import Rate
 from models.settings import AddressOrNone, Settings, with_password
+from models.tenants.rate_limit import Rate
 
 MCP_PATH = "/mcp"
 """Path of the Model Context Protocol."""
+
+API_VERSION = "1.0"
+"""Version of the calls: an incompatible change raises the first number, an addition the second."""
 
 EVENTS_PATH = "/v1/events"
 """Path of the event stream."""

@@ -12,7 +12,7 @@ from typing import Annotated, Protocol
 import typer
 
 from context.priors.canary import ArmCounts, CanaryEnd, CanaryRules, judge_canary
-from context.shares import wilson
+from context.types import wilson
 
 DAYS = 14
 SHARE = 0.2

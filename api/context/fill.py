@@ -8,13 +8,13 @@ from api.context.activation import arrivals_in
 from api.context.artifact_plan import LEFT_TO_STEPS
 from api.context.artifact_summaries import find_maker
 from api.context.artifacts import ArtifactQuestion, ArtifactSelection, Room, gather_artifacts
-from api.context.beside import canonical_room
 from api.context.prepare import choose_models
 from api.context.recall import RecallQuestion, UserQuestion, let_first, recall, recall_user, user_limits_of
 from api.context.reported_usage import cached_share, caches, calibrations
 from api.context.request import ContextRequest, ParsedRequest
 from api.context.shown_before import expects_steps, opening_seq, put_in_place, shown_before
 from api.context.tail import notes_of, read_tail
+from api.context.tools import canonical_room
 from api.turns.large_results import restore_messages
 from context.artifact_plans.by_rule import ArtifactQuery
 from context.artifact_plans.needs_plan import ARTIFACT_TOKENS, canonical_tokens, most_share_of_old

@@ -8,11 +8,11 @@ from uuid import UUID
 from api.catalogs.budgets import profiles
 from api.context import artifact_summaries as in_force
 from api.context.artifact_plan import ModelChoice
-from api.context.beside import Beside
 from api.context.reported_usage import caches, learned_rule
 from api.context.request import ContextRequest, ParsedRequest
 from api.context.tail import count_request_tools, system_message
 from api.context.tools import (
+    Beside,
     ChosenTools,
     ToolOffer,
     ToolRoom,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from api.context.artifacts import Room
-from api.context.beside import canonical_room
 from api.context.reported_usage import caches
+from api.context.tools import canonical_room
 from api.turns.large_results import restore_messages
 from context.artifact_plans.strategies import EXTRACT_TOKENS
 from context.artifacts.split import choose_in_place, pointed_artifacts

@@ -1,4 +1,4 @@
-"""Tools of a request: the relevant tools, shortened as needed, never more than sent."""
+"""Tools of a request: the relevant tools, shortened as needed, never more than sent, and their room."""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,6 +14,8 @@ from api.catalogs.catalog_cache import LoadedCatalog, catalogs, prior_sets
 from api.context.tail import keep_tool_count
 from api.http.errors import ProblemError
 from api.http.values import encode
+from api.settings import api_settings
+from context.artifact_plans.needs_plan import canonical_tokens
 from context.catalog.convert import Definitions, convert_tools, define_tools
 from context.catalog.fit import Compaction
 from context.catalog.tools import (
@@ -28,6 +30,7 @@ from context.catalog.tools import (
 )
 from context.catalog.types import CatalogBudget
 from context.certificate import Carried
+from context.conversation.turns import opening_of
 from context.preflight.choose_tools import MatchedTools
 from context.preflight.followup import without_wrappers
 from context.priors.types import NO_PRIORS, Priors
@@ -36,8 +39,11 @@ from context.ranking.index import RankingIndex, index_tools
 from context.ranking.rank import FIRST, count_near, rank
 from context.ranking.types import Ranking
 from context.tokens import family_of
+from context.tokens.budget import Budget
+from context.tokens.tools import TOOLS_OVERHEAD
 from context.tool_plans.lexical import gap_warning
 from context.types import JsonObject, Message, Wire
+from context.window.ending import shortest_tokens
 
 log = structlog.get_logger()
 
@@ -345,3 +351,47 @@ def _log_cut(model: str, compaction: Compaction) -> None:
             after_bytes=compaction.after_bytes,
             hidden=compaction.hidden,
         )
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Parts beside a request's tools, in stored tokens.
+
+    Attributes:
+        budget: The window.
+        model: The answering model.
+        system_tokens: The system prompt.
+        turn: The new messages, after the stored messages of their turn.
+    """
+
+    budget: Budget
+    model: str
+    system_tokens: int
+    turn: Sequence[Message]
+
+    @property
+    def whole(self) -> int:
+        """Room beside the system prompt."""
+        return max(canonical_room(self.budget, self.model) - self.system_tokens, 0)
+
+    @property
+    def at_first(self) -> int:
+        """Room at the turn's beginning: results can be shortened later, while tools stay."""
+        return max(self.whole - sum(message.tokens for message in opening_of(self.turn)), 0)
+
+    @property
+    def at_least(self) -> int:
+        """Room after shortening a continued turn as far as possible."""
+        tokens = sum(message.tokens for message in self.turn)
+        return max(self.whole - (tokens if tokens * 2 <= self.whole else shortest_tokens(self.turn)), 0)
+
+    def room_for_tools(self, *, whole: bool) -> ToolRoom:
+        """Compute the room for tools: all the rest if uncompacted, otherwise at most `tools_max_share`."""
+        most = max(self.at_least - TOOLS_OVERHEAD, 0)
+        share = int(self.at_first * api_settings().tools_max_share)
+        return ToolRoom(most if whole else min(share, most), most, whole)
+
+
+def canonical_room(budget: Budget, model: str) -> int:
+    """Convert a window's input tokens to stored tokens."""
+    return canonical_tokens(budget.input_tokens, model)

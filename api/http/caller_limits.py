@@ -12,8 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.http.errors import ProblemError
 from api.http.process_group import Row, SharedRows, group
 from api.settings import api_settings
-from context.providers.rate_limit import Rate, take
-from models.tenants.rate_limit import SharedBuckets
+from models.tenants.rate_limit import Rate, SharedBuckets, take
 
 FULL = (0.0,)
 """Row of a full bucket."""

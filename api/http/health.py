@@ -12,9 +12,8 @@ from sqlalchemy import text
 
 from api.answers.base import answers
 from api.answers.sessions import AliveAnswer, ReadyAnswer, ServiceAnswer
-from api.http.openapi import API_VERSION
 from api.http.process_group import group
-from api.settings import api_settings
+from api.settings import API_VERSION, api_settings
 from context.tokens import count_text
 from models.database import Transaction, read_transaction
 from models.due_work.heartbeat import MODELS_IN_USE, Sign, last_signs

@@ -19,7 +19,7 @@ from api.http.errors import committed, not_found
 from api.shadow.record import BuiltWindow, VariantQuery, lay_trials, lay_window, numbers_of, shadow_parts
 from context.shadow.facts import holds
 from context.shadow.verdict import EVERY_PART, PartReport, ShadowPart, applied_beside, trials
-from context.shares import Share
+from context.types import Share
 from models.conversations.standing import find_standing
 from models.database import read_transaction
 from models.shadow.reads import ReadState, record_reads, report_shadow, shadow_settings

@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from benchmarks.served.measure import Limit, Measured, Reading, by_limit
-from context.shares import wilson
+from context.types import wilson
 
 _Z = 1.959963984540054
 BLOCKS = ("summary", "history", "recall", "user_recall", "artifact")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import NormalDist
 
-from context.shares import Share, wilson
+from context.types import Share, wilson
 
 CONFIDENCE = 0.95
 """Confidence of a verdict over all looks of a canary together."""

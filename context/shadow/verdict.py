@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from context.shares import Share, wilson
+from context.types import Share, wilson
 
 
 class ShadowPart(StrEnum):

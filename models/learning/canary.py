@@ -33,8 +33,7 @@ from context.priors.canary import (
     compare_arms,
     judge_canary,
 )
-from context.shares import Share
-from context.types import JsonObject
+from context.types import JsonObject, Share
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction, database_now
 from models.learning.prior_set import (

@@ -13,9 +13,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.errors import AfterturnError
-from context.providers.rate_limit import Rate, take
 from models.base import Base, Timestamp
 from models.database import Transaction
+from models.tenants.rate_limit import Rate, take
 
 
 class GateState(StrEnum):

@@ -18,8 +18,8 @@ from sqlalchemy import text
 
 from api.settings import api_settings
 from models import database as session
-from models import events
 from models.conversations.summary import activate_prepared, store_summary
+from models.due_work import operator
 from models.settings import database_settings
 from models.tenants.tenant import ensure_tenant, revoke_key
 from tests.described import answer_models, keys_lost
@@ -135,7 +135,7 @@ def test_a_filter_another_tenant_and_an_erasure_leave_nothing_to_tell(
 def test_pages_lose_and_repeat_nothing(
     client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("api.events.PAGE", 2)
+    monkeypatch.setattr("api.work.PAGE", 2)
     names = [f"s{number}" for number in range(7)]
     for name in names:
         talk(client, name, 3)
@@ -153,13 +153,13 @@ def test_an_id_of_nobody_is_refused(client: TestClient, last: str) -> None:
 
 def test_events_are_found_by_their_indexes(tenant_id: UUID) -> None:
     given = {"tenant_id": tenant_id, "after": "2026-01-01", "most": 5, "session_id": "s"}
-    for query in (events._OF_ALL, events._OF_SESSION):
+    for query in (operator._OF_ALL, operator._OF_SESSION):
         with session.transaction() as db:
             db.execute(text("set local enable_seqscan = off"))
             known = {name: given[name] for name in given if name in str(query)}
             plan = "\n".join(db.execute(text(f"explain {query}"), known).scalars())
         assert "Seq Scan" not in plan
-        if query is events._OF_ALL:
+        if query is operator._OF_ALL:
             for name in (
                 "summary_tenant_id_activated",
                 "artifact_summary_tenant_id_ready",

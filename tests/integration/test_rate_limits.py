@@ -19,8 +19,7 @@ from afterturn.stack.servers import valkey_program
 from api.http.caller_limits import LocalBuckets, limits
 from api.http.process_group import WAYS
 from api.settings import api_settings
-from context.providers.rate_limit import Rate, take
-from models.tenants.rate_limit import SharedBuckets
+from models.tenants.rate_limit import Rate, SharedBuckets, take
 from tests.integration.agents import MESSAGES, request
 from tests.integration.conftest import make_key
 from tests.waiting import wait_until

@@ -17,7 +17,7 @@ from context.shadow.verdict import (
     report_part,
     trials,
 )
-from context.shares import wilson
+from context.types import wilson
 
 GOOD = PartCounts(
     "summaries", reads=400, judged=400, sessions=40, served_tokens=1_000, would_tokens=500, needed=400, lost=4

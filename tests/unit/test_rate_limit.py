@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.providers.rate_limit import Rate, take
+from models.tenants.rate_limit import Rate, take
 
 rates = st.builds(Rate, st.floats(0.1, 1_000), st.integers(1, 50))
 pauses = st.lists(st.floats(0, 2), max_size=60)
