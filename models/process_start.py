@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 
 def require_settings() -> None:
-    """Read every setting of these, shadow mode and keys: a process with a wrong one fails at its start.
+    """Read the settings below, so that a process with a wrong setting fails at its start.
 
     Raises:
         ValidationError: A setting is wrong; it is named, and its value is not shown.

@@ -266,7 +266,7 @@ def time_limits(*, soft_s: float, hard_s: float, error: type[Exception]) -> Iter
 
 
 def _end_process_after(seconds: float) -> None:
-    """End the process by a thread in C: it needs no turn of the interpreter. It tells its place to nobody."""
+    """End the process after a time, by a C thread that needs no interpreter lock and prints no traceback."""
     faulthandler.dump_traceback_later(seconds, exit=True, file=_nowhere(os.getpid()))
 
 

@@ -63,7 +63,7 @@ class MemoryRoom(ApiAnswer):
 
 
 class PreflightDecision(ApiAnswer):
-    """What the new message is about, and what follows."""
+    """Categories of the new message, and the parts of the window chosen by category."""
 
     categories: list[str]
     scores: dict[str, float]
@@ -135,7 +135,7 @@ class LimitFigures(ApiAnswer):
 
 
 class CacheFigures(ApiAnswer):
-    """What the provider should find in its cache."""
+    """Expected cache hits of the provider, and the reasons."""
 
     expected_tokens: int
     found_share: float = Field(description="Share of expected tokens that the provider was seen to find.")

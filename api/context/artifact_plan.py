@@ -261,7 +261,7 @@ def _is_in_time(question: Planning) -> bool:
 
 
 def _why_not_asked(question: Planning) -> str:
-    """Why no plan was asked for; a look says what the request itself would say."""
+    """Give the reason for no plan; a dry run gives the reason of the real request."""
     if not _is_in_time(question):
         return "too-late"
     return NOT_READY if question.is_trial else "not-asked"

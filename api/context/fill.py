@@ -84,15 +84,14 @@ class WindowQuery:
 
     @property
     def shows_whole(self) -> bool:
-        """Whether results of tools are shown as they were, as far as they fit."""
+        """Whether tool results appear in full, as far as they fit."""
         return ShadowPart.EXTRACTS not in self.applied
 
     @property
     def is_lean(self) -> bool:
-        """Whether little comes before the turn: its steps can read again, and are read anew after a block.
+        """Whether the text before a turn of steps stays short, since the steps can read artifacts again.
 
-        What stands between history and a turn is gone at the next turn, so that the whole turn leaves the
-        provider's cache.
+        Text between history and a turn goes at the next turn; the provider's cache then loses the whole turn.
         """
         request = self.request
         if request.attachments or request.focus or self.budget.is_narrowed or self.shows_whole:
@@ -103,7 +102,7 @@ class WindowQuery:
 
 @dataclass(frozen=True)
 class WindowInputs:
-    """All that a window is made of, and what the answer says of its artifacts."""
+    """Inputs of a window, and the selected artifacts for the answer."""
 
     request: WindowRequest
     shelving: ArtifactSelection
@@ -113,7 +112,7 @@ class WindowInputs:
 
 @dataclass(frozen=True)
 class FilledWindow:
-    """A window, what the answer says of its artifacts, and what it was made of."""
+    """A window with its request, and the selected artifacts for the answer."""
 
     window: Window
     shelving: ArtifactSelection
@@ -128,7 +127,7 @@ class FilledWindow:
 
 
 def fill_window(sought: WindowQuery, tail: Tail | None = None) -> FilledWindow:
-    """Read what there is of history and build the window."""
+    """Read the history of a session and build the window."""
     gathered = gather(sought, tail)
     with span("assemble window"):
         window = build_messages(gathered.request)
@@ -139,9 +138,9 @@ def fill_window(sought: WindowQuery, tail: Tail | None = None) -> FilledWindow:
 
 
 def gather(sought: WindowQuery, tail: Tail | None = None) -> WindowInputs:
-    """Read what there is of history and of artifacts, and what of older turns bears on the new messages.
+    """Read history, artifacts, and passages of older turns about the new messages.
 
-    A turn that is still open is read as it was sent, large results and all, as far as there is room.
+    An open turn is read as sent, with its large results as far as the room allows.
     """
     tenant_id, request, given = sought.tenant_id, sought.request, sought.given
     standing, budget = sought.standing, sought.budget
@@ -262,7 +261,7 @@ def _select(
 
 
 def _refused_before(sought: WindowQuery) -> RefusedBefore:
-    """What the session's provider refused of earlier windows."""
+    """Read which parts of earlier windows the session's provider refused."""
     if sought.standing is None:
         return RefusedBefore(is_new=sought.is_unsigned)
     session = sought.standing.session
@@ -289,7 +288,7 @@ def load_tail(
 def _open(
     sought: WindowQuery, tail: Sequence[Message], *, room_tokens: int
 ) -> tuple[Sequence[Message], frozenset[str]]:
-    """Put results back into the turn that the new messages go on with; name the artifacts that it shows.
+    """Put results back into the turn continued by the new messages; name the artifacts shown there.
 
     Results that do not fit stay pointers, the oldest first, and are read like those of earlier turns. Where
     artifacts are in shadow, the turns before are put back as well.
@@ -328,7 +327,7 @@ def _put_in_place(
 
 
 def _left_tokens(sought: WindowQuery, notes: ActiveSummary | None, new: Sequence[Message]) -> int:
-    """Estimate what the parts that must be sent and the summary leave, in canonical tokens."""
+    """Estimate the room beside the summary and all required parts, in canonical tokens."""
     given = sought.given
     fixed = given.tools_tokens + (given.system.tokens if given.system else 0)
     fixed += sum(message.tokens for message in new) + ((notes.tokens or 0) if notes else 0)
@@ -336,7 +335,7 @@ def _left_tokens(sought: WindowQuery, notes: ActiveSummary | None, new: Sequence
 
 
 def _history_tokens(sought: WindowQuery, notes: ActiveSummary | None, new: Sequence[Message]) -> int:
-    """Estimate what is left for history beside its summary, in canonical tokens."""
+    """Estimate the room for raw history beside its summary, in canonical tokens."""
     left, limit = _left_tokens(sought, notes, new), sought.budget.history_limit
     if limit is None:
         return left
@@ -345,7 +344,7 @@ def _history_tokens(sought: WindowQuery, notes: ActiveSummary | None, new: Seque
 
 
 def _room(sought: WindowQuery, notes: ActiveSummary | None, new: Sequence[Message], history: Tail) -> Room:
-    """Say what history, hidden or not, leaves for artifacts; a turn keeps what it had at its beginning."""
+    """Compute the room that history leaves for artifacts; hidden history counts, so a turn keeps its room."""
     whole = _history_tokens(sought, notes, new)
     most = most_share_of_old(whole, planning_settings().artifact_most_share)
     most = min(most, ARTIFACT_TOKENS / max(whole, 1)) if sought.is_lean else most

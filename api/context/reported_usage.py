@@ -1,4 +1,4 @@
-"""Learning from reported usage: calibrations, and what the provider's cache held of what was expected."""
+"""Learning from reported usage: calibration of token counts, and cache hits beside their expectation."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

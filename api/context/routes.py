@@ -226,7 +226,7 @@ def read_contexts(call: BatchCall) -> Response:
 
 
 class _Batch:
-    """A batch while it is answered; one line after the other, in the place and thread of one call."""
+    """A batch in progress: lines are answered in order, within the place and thread of a single call."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller

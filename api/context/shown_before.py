@@ -83,7 +83,7 @@ LEAST_TURNS, MESSAGES_OF_STEPS = 2, 4
 
 @dataclass(frozen=True)
 class ShownBefore:
-    """What a session's newest window showed.
+    """Messages shown by a session's newest window.
 
     Attributes:
         from_seq: The first raw message; 0 for all of them.

@@ -1,1 +1,1 @@
-"""What every route shares: calls, errors, limits, headers, health."""
+"""Parts shared by every route: calls, errors, limits, headers, health."""

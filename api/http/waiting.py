@@ -114,7 +114,7 @@ async def _pass(request: Request, session_id: SessionId, call: BodyCall) -> Asyn
 
 
 async def _pass_with_named(request: Request, call: BodyCall) -> AsyncIterator[None]:
-    """Let a call pass whose body may name a session; one that names none waits for no session's row."""
+    """Let a call pass after the other writers of the session named in its body; without a name, at once."""
     named = _named_session(call.raw)
     if named is None:
         yield

@@ -42,7 +42,7 @@ TurnId = Annotated[str, Depends(_turn_id)]
 
 
 class ReplacementAnswer(ApiAnswer):
-    """The place of a replaced turn, and what went with the former words."""
+    """The place of a replaced turn, and counts of data deleted with the former words."""
 
     session_id: str
     turn_id: str
@@ -58,7 +58,7 @@ class ReplacementAnswer(ApiAnswer):
 
 
 class CutAnswer(ApiAnswer):
-    """What went with turns that were taken back."""
+    """Counts of data deleted with the removed turns."""
 
     session_id: str
     last_turn_id: str | None = Field(description="The newest turn that is left.")

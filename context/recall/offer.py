@@ -89,7 +89,7 @@ NOTHING_RECALLED = RecallLimits()
 
 @dataclass(frozen=True)
 class RecallOffer:
-    """The passages that a search found, to be chosen from once the room is known.
+    """Passages found by a search; the choice among them waits until the room is known.
 
     Attributes:
         passages: Passages of older messages, in the order of the conversation.

@@ -171,7 +171,7 @@ def with_note(notes: ActiveSummary | None, left_out: LeftOut) -> ActiveSummary:
 
 
 def compression_note(left_out: LeftOut) -> str:
-    """Write which messages are missing, that they are stored, and that the notes do not cover them."""
+    """Write a note about missing messages: they are stored, and the notes do not cover them."""
     kept = f" Message {left_out.kept_seq} of them is shown below." if left_out.kept_seq else ""
     return (
         f"Messages {left_out.from_seq} to {left_out.to_seq} were left out because the request was too large "

@@ -13,7 +13,7 @@ from models.settings import Settings
 
 
 class ArtifactSettings(Settings):
-    """What becomes an artifact, how long readings of it are kept, and which uploads are taken."""
+    """Thresholds of artifacts, lifetimes of their readings, and limits of uploads."""
 
     artifact_split_chars: int = Field(
         5_000, ge=500, description="Store a tool result longer than this, in characters, as an artifact."

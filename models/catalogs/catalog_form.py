@@ -22,7 +22,7 @@ from models.settings import Settings
 
 
 class CatalogSettings(Settings):
-    """How large catalogs may be, how long their versions stay, and what a prompt leaves for them."""
+    """Limits of catalogs, retention of their versions, and tokens reserved beside a catalog."""
 
     catalog_max_entries: int = Field(20_000, ge=1, description="Most tools and pipelines in a catalog.")
     catalog_max_bytes: int = Field(16 * 2**20, ge=1_024, description="Largest catalog as sent, in bytes.")

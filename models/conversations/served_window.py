@@ -41,7 +41,7 @@ served_window_settings = lru_cache(ServedWindowSettings)
 
 
 class ServedWindow(Base):
-    """A window as served; one before the first turn of its session too, so no foreign key binds it."""
+    """A window as served. It may precede the first turn of its session, so no foreign key binds it."""
 
     __tablename__ = "served_window"
     __table_args__ = (

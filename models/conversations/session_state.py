@@ -78,7 +78,7 @@ class CompressionSettings(Settings):
 
     @property
     def ride_price_share(self) -> float | None:
-        """What a cached token costs against another one; None where no summary rides on the chat's prefix."""
+        """Price of a cached token relative to an uncached token; None if summaries reuse no prefix."""
         return self.summarize_ride_price_share if self.summarize_rides_prefix else None
 
     @property

@@ -1,4 +1,4 @@
-"""What providers found in their caches: expected and reported tokens, by day and model, without text."""
+"""Cache hits of providers: expected and reported tokens, by day and model, without text."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -86,7 +86,7 @@ class ModelFound:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a request showed, and what its provider should find.
+    """Size of a request, and the tokens of it that the provider's cache should hold.
 
     Attributes:
         session_id: The session.

@@ -35,7 +35,7 @@ from models.settings import Settings
 
 
 class PreflightSettings(Settings):
-    """The preflight policy of tenants that have none of their own, and what is kept of its decisions."""
+    """Preflight policy of tenants without their own, and retention of its decisions."""
 
     preflight_enabled: bool = Field(default=True, description="Classify new messages.")
     preflight_tool_filtering: bool = Field(default=True, description="Filter tools by category.")
