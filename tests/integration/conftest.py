@@ -12,6 +12,7 @@ from afterturn.stack.stack import Stack
 from api.app import make_app
 from api.context import artifact_summaries as in_force
 from api.settings import api_settings
+from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
 from models.conversations.served_window import served_window_settings
 from models.conversations.session_state import compression_settings
@@ -159,6 +160,13 @@ def client(tenant_id: UUID) -> Iterator[TestClient]:
     with TestClient(make_app(), raise_server_exceptions=False) as plain:
         plain.headers["Authorization"] = f"Bearer {make_key(tenant_id)}"
         yield plain
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    """A scripted model that writes summaries unless a test queues other steps."""
+    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
+        yield scripted
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What arrives within a turn waits for the next one, unless it pays at once."""
 
 import json
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -26,12 +25,6 @@ from tests.integration.test_speculation import DEAR, ROOM
 pytestmark = pytest.mark.usefixtures("one_day")
 
 SHORT, LONG = 1, 150
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
 
 
 @pytest.fixture

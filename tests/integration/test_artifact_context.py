@@ -1,13 +1,12 @@
 """Artifacts in windows: what an earlier turn's tool returned answers a later question, within the budget."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
 
-from llm.scripted import Mode, ScriptedServer, Step
+from llm.scripted import ScriptedServer
 from models import database as session
 from models.artifacts.use import load_uses
 from models.tenants.tenant import create_key, ensure_tenant
@@ -17,12 +16,6 @@ BERTH = "Which berth does container MSKU-481516 leave from?"
 
 
 pytestmark = pytest.mark.usefixtures("no_prompt_cache")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
 
 
 @pytest.fixture

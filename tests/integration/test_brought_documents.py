@@ -1,6 +1,5 @@
 """Documents that a request brings as text: a planner is shown them like stored ones, and then no longer."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from llm.scripted import Mode, ScriptedServer, Step
+from llm.scripted import ScriptedServer
 from models import database as session
 from models.due_work.queue import WorkKind
 from tests.integration.reading import PLAIN, Platform, long_report
@@ -16,12 +15,6 @@ from tests.integration.sealing import tables_with_traces
 from tests.integration.test_context_plan_job import CRANES, SMALL, Agent, leave_out, look_up, plan, used
 
 pytestmark = pytest.mark.usefixtures("no_prompt_cache")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The ceiling of what is made ahead of use holds where several workers spend at once."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
@@ -10,7 +9,7 @@ from sqlalchemy import text
 
 from context.focus import SizeClass, normalise
 from context.precompute.worth import Guess, SpeculationPurpose, WorthLimits
-from llm.scripted import Mode, ScriptedServer, Step
+from llm.scripted import Mode, Step
 from models import database as session
 from models.artifacts.settings import planning_settings
 from models.artifacts.summary import SummaryKey, Wish, want_summary
@@ -28,12 +27,6 @@ CALL = Guess(uses=1.3, saving=900, tokens=10_000, price_share=1.0)
 LIMITS = WorthLimits(ceiling_share=0.5, explore_share=0.0, allowance_tokens=0)
 
 platform = speculation.platform
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
 
 
 def counted(tenant_id: UUID) -> tuple[int, int]:

@@ -54,12 +54,6 @@ AGENT: dict[str, Any] = {
 PRICES = {"openai/scripted": {"input": "1", "output": "2"}}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
-
-
 @pytest.fixture
 def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Platform:
     server.reset()

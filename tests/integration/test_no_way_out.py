@@ -68,12 +68,6 @@ def canary() -> Iterator[Canary]:
     one.close()
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
-
-
 @pytest.fixture
 def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Platform:
     server.reset()

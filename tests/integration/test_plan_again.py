@@ -1,6 +1,5 @@
 """A plan of context that failed is asked for again: after a while, by who waits, of another model."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -20,12 +19,6 @@ from tests.integration.test_context_plan_job import CRANES, SMALL, Agent, leave_
 pytestmark = pytest.mark.usefixtures("one_day", "no_prompt_cache")
 
 PLANNER = "openai/scripted"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
 
 
 @pytest.fixture

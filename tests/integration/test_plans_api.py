@@ -1,7 +1,6 @@
 """The calls about plans: asked for, read, joined with what happened, and looked back upon."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -10,19 +9,13 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from llm.gateway import preload
-from llm.scripted import Mode, ScriptedServer, Step
+from llm.scripted import Mode, ScriptedServer
 from models import database as session
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.planning import CATALOG, MODEL, Planning
 from tests.unit.tool_plans.catalogs import MULTI_INTENT
 from tests.waiting import wait_until
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
 
 
 @pytest.fixture

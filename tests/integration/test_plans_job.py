@@ -1,7 +1,6 @@
 """Making plans: what small models fail at, what is tried then, and what is kept whatever happens."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -29,12 +28,6 @@ from workers.settings import WorkerSettings
 pytestmark = pytest.mark.usefixtures("one_day")
 
 UNSURE = "please do something about the text"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
 
 
 @pytest.fixture

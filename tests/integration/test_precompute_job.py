@@ -33,12 +33,6 @@ SMALL: dict[str, Any] = {"context_window": 3_000, "max_tokens": 300}
 GENERAL = "- A report on pallets in hall seven, rain in the harbour and a crane in hall two."
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
-
-
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A summarizer whose price makes every guess but those about topics worth its call."""

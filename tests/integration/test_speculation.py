@@ -1,6 +1,5 @@
 """What is made ahead of use is counted, pays for itself, and stops where nobody uses it."""
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -25,12 +24,6 @@ pytestmark = pytest.mark.usefixtures("one_day")
 DEAR = "dear-model"
 ROOM: dict[str, Any] = {"model": DEAR, "context_window": 9_000, "max_tokens": 300}
 PRICES = {"openai/scripted": {"input": "1", "output": "2"}}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
 
 
 @pytest.fixture

@@ -56,12 +56,6 @@ NOTES = "- Container MSKU-481516 leaves berth 23 at 06:40 on 14 May with 117 cra
 ONE_STEP = {"steps": [{"order": 1, "tool": "memory.remember", "args": {}, "rationale": "r"}], "gap": None}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
-        yield scripted
-
-
 @pytest.fixture
 def model(server: ScriptedServer) -> Iterator[ScriptedServer]:
     """The model, which says what the test wants of it and real notes to the next one."""
