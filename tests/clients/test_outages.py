@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -245,6 +246,28 @@ def test_turns_on_disk_outlive_a_killed_client(
         assert words(request.messages) == [*dialogue(1, 2, 3), "question 4"]
     assert questions(stored(session_id)) == [f"question {number}" for number in (1, 2, 3, 4)]
     assert [file.name for file in folder.iterdir()] == ["0-broken.turn.json"]
+
+
+def test_turns_on_disk_keep_their_order_though_the_clock_is_set_back(
+    door: Door,
+    key: str,
+    options: Options,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    session_id: str,
+    stored: Stored,
+) -> None:
+    real, on_disk = time.time_ns, replace(options, outbox_dir=tmp_path)
+    for number, hours in enumerate((0, -1, -30, 2), 1):  # a process each, at another time
+        monkeypatch.setattr(time, "time_ns", lambda hours=hours: real() + hours * 3_600 * 10**9)
+        with door.set(Way.SHUT):
+            client = Afterturn(door.url, key, options=on_disk)
+            say(client, session_id, number)
+            client.close(wait_s=0)
+    with Afterturn(door.url, key, options=on_disk) as client:
+        assert not say(client, session_id, 5).degraded
+    assert questions(stored(session_id)) == [f"question {number}" for number in (1, 2, 3, 4, 5)]
 
 
 def test_a_turn_that_is_refused_later_is_kept_apart_and_holds_nothing_up(

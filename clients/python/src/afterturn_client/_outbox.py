@@ -66,10 +66,12 @@ class Outbox:
         self._busy: set[str] = set()
         self._lock = threading.Lock()
         self._count = self._bytes = self.given_up = 0
+        self._stamp = 0
         if self._folder is not None:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for parcel in _left_over(self._folder):
                 self._append(parcel)
+                self._stamp = max(self._stamp, _stamp_of(parcel))
 
     def __len__(self) -> int:
         return self._count
@@ -88,12 +90,18 @@ class Outbox:
         """Add a turn; with a folder the turn is on disk when the call returns."""
         parcel = Parcel(session_id, turn_id, body)
         if self._folder is not None:
-            parcel.file = _write(self._folder, parcel)
+            parcel.file = _write(self._folder, parcel, self._next_stamp())
         with self._lock:
             self._append(parcel)
             while self._count > 1 and (self._count > self._most or self._bytes > self._most_bytes):
                 self._give_up()
         return parcel
+
+    def _next_stamp(self) -> int:
+        """Return the time, or a little more than the last stamp where the clock was set back."""
+        with self._lock:
+            self._stamp = max(time.time_ns(), self._stamp + 1)
+            return self._stamp
 
     def _append(self, parcel: Parcel) -> None:
         self._queues.setdefault(parcel.session_id, deque()).append(parcel)
@@ -143,9 +151,9 @@ class Outbox:
                     parcel.file.unlink()
 
 
-def _write(folder: Path, parcel: Parcel) -> Path:
-    """Write a turn so that a crash leaves the whole file or none; names sort by time."""
-    name = f"{time.time_ns():020}-{os.getpid()}-{next(_numbers):06}{_SUFFIX}"
+def _write(folder: Path, parcel: Parcel, stamp: int) -> Path:
+    """Write a turn so that a crash leaves the whole file or none; names sort by stamp."""
+    name = f"{stamp:020}-{os.getpid()}-{next(_numbers):06}{_SUFFIX}"
     text = {"session_id": parcel.session_id, "turn_id": parcel.turn_id, "body": json.loads(parcel.body)}
     unfinished = folder / f".{name}"
     with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -160,6 +168,11 @@ def _left_over(folder: Path) -> Iterator[Parcel]:
         parcel = _read(file)
         if parcel is not None:
             yield parcel
+
+
+def _stamp_of(parcel: Parcel) -> int:
+    stamp = parcel.file.name.partition("-")[0] if parcel.file else ""
+    return int(stamp) if stamp.isdecimal() else 0
 
 
 def _read(file: Path) -> Parcel | None:

@@ -64,7 +64,7 @@ def _call(raw: Mapping[str, Any]) -> ToolCall:
 def _is_whole(raw: Mapping[str, Any]) -> bool:
     """Tell whether a call's arguments arrived to their end."""
     try:
-        json.loads(_call(raw).arguments or "{}")
+        json.loads(_call(raw).arguments)
     except ValueError:
         return False
     return bool(raw.get("id")) and bool(_call(raw).name)
