@@ -79,3 +79,16 @@ def test_a_command_of_a_page_is_there_with_its_options(typed: tuple[str, str, st
     assert found, second
     options = {name for one in found.params for name in (*one.opts, *one.secondary_opts)}
     assert set(re.findall(r"--[a-z-]+", rest)) <= options
+
+
+@pytest.mark.parametrize(
+    "page", sorted(ROOT.glob("docs/how-to/integrations/[a-z]*.md")), ids=lambda one: one.stem
+)
+def test_a_page_of_an_integration_installs_shows_ten_lines_and_names_its_limits(page: Path) -> None:
+    said = page.read_text()
+    assert "pip install" in said or "npm install" in said or "Nothing is installed" in said
+    blocks = re.findall(r"```(?:python|ts|json|toml)\n(.*?)```", said, re.DOTALL)
+    assert blocks
+    assert all(len([line for line in block.splitlines() if line]) <= 10 for block in blocks)
+    _, _, limits = said.partition("## What it cannot do\n")
+    assert limits.count("\n- ") >= 2

@@ -178,7 +178,9 @@ class ClientCore:
                 return
 
     def finish(self, wait_s: float) -> Flow[None]:
-        """Send waiting turns before the client closes, for some time."""
+        """Send waiting turns before the client closes, for some time, and once."""
+        if self._closing:
+            return
         self._closing = True
         ends_at = time.monotonic() + wait_s
         while self.outbox.has() and time.monotonic() < ends_at:
