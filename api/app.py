@@ -43,7 +43,7 @@ from api.sessions import erase, history, sync, tenant
 from api.sessions import routes as sessions
 from api.settings import API_VERSION, MCP_PATH, api_settings
 from api.shadow import routes as shadow
-from api.turns import append, changes
+from api.turns import append
 from api.turns import routes as turns
 from context.tokens import count_text
 from models.process_start import require_settings
@@ -117,7 +117,7 @@ def make_app() -> FastAPI:
     for router in (
         turns.router,
         append.router,
-        changes.router,
+        turns.changes,
         sync.router,
         tenant.router,
         history.router,

@@ -17,7 +17,7 @@ from api.context.artifact_plan import (
     question_keys,
 )
 from api.context.artifact_summaries import CachedText, Match, brought_text, find_matches, load_texts
-from api.context.attachments import RequestAttachment, find_attachments, read_attachments
+from api.context.request import RequestAttachment, find_attachments, read_attachments
 from context.artifact_plans.by_rule import ArtifactQuery, compare_texts
 from context.artifact_plans.needs_plan import room_for_artifacts
 from context.artifact_plans.question import Asking, asking, asks_for_all

@@ -16,7 +16,6 @@ from api.http.errors import ProblemError, committed
 from api.http.waiting import CHANGES_SESSION
 from api.sessions.sync import revision_of
 from api.settings import api_settings
-from api.turns.changes import TurnId, load_turn
 from api.turns.intake import (
     Intake,
     TurnBody,
@@ -28,7 +27,7 @@ from api.turns.intake import (
     store_turns,
 )
 from api.turns.large_results import restore_messages, take_out_in
-from api.turns.routes import afterwards
+from api.turns.routes import TurnId, afterwards, load_turn
 from context.conversation.compare import message_key
 from context.types import Message
 from models.conversations.accept import StoredTurn, close_turn, extend_turn, find_turn, newest_turn

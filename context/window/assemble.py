@@ -10,12 +10,11 @@ from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.tokens.budget import require_fit
 from context.tokens.message import count_of
 from context.types import Message
-from context.window.brief_notes import BriefNotes
 from context.window.certify import Contents, Taken, certify
 from context.window.ending import Ending, fit_ending
 from context.window.outgoing import Outgoing, Sender
 from context.window.raw_turns import RawTurns, RecallChooser
-from context.window.recall import RecallParts
+from context.window.recall import BriefNotes, RecallParts
 from context.window.types import (
     ActiveSummary,
     ArtifactCandidates,

@@ -8,7 +8,7 @@ from tests.unit.sources import python_files
 
 ALLOWED = {
     "api/turns/intake.py": "how far ahead of us a platform's own time may be",
-    "api/context/attachments.py": "when a document was sent, shown and never compared",
+    "api/context/request.py": "when a document was sent, shown and never compared",
     "api/turns/large_results.py": "the same of a tool's result",
     "api/artifacts/attachments.py": "the same of an upload",
     "workers/telemetry.py": "when a piece of work began or ended, shown by Flower and never compared",

@@ -10,7 +10,7 @@ import pytest
 from context.tokens.budget import Budget
 from context.types import Message
 from context.window.assemble import ActiveSummary, Window, WindowRequest, build_messages
-from context.window.brief_notes import MOST_COVERED
+from context.window.recall import MOST_COVERED
 from tests.unit.histories import number, says
 from tests.unit.recall.test_recall_window import ASIDE, GATE, offer
 from tests.unit.windows import check_window, counted, long_turn, request, texts_of
