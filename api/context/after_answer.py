@@ -34,12 +34,14 @@ def learn_request(tenant_id: UUID, standing: SessionSnapshot, asked: RequestSize
     Both are hints for the background: the answer does not depend on either, and the next read repeats both.
     """
     session, budget = standing.session, asked.budget
+    limit = session.usual_budget.after(budget.input_limit, session.last_seq)
     window = usual = replace(session.usual_window, tokens=session.context_window)
     if budget.named_window is not None:
         window = session.usual_window.after(budget.named_window)
         window = replace(window, tokens=session.context_window) if window.narrow_reads else window
-    seen = (session.system_tokens, session.tools_tokens, session.max_tokens, usual, session.asked_model)
-    now = (asked.system_tokens, asked.tools_tokens, budget.max_tokens, window, asked.model)
+    beside = (session.system_tokens, session.tools_tokens, session.max_tokens)
+    seen = (*beside, usual, session.usual_budget, session.asked_model)
+    now = (asked.system_tokens, asked.tools_tokens, budget.max_tokens, window, limit, asked.model)
     pressing = wants_work(standing, asked)
     if seen == now and not pressing:
         return
@@ -52,6 +54,7 @@ def learn_request(tenant_id: UUID, standing: SessionSnapshot, asked: RequestSize
                     session,
                     model=asked.model,
                     window=window,
+                    usual=limit,
                     system_tokens=asked.system_tokens,
                     tools_tokens=asked.tools_tokens,
                     max_tokens=budget.max_tokens,

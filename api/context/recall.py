@@ -99,7 +99,7 @@ def limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) ->
         memory: Recall wanted by preflight.
         budget: The window; in a narrowed window, relevant lines come before older turns.
     """
-    share = settings.recall_max_share if budget.is_narrowed else settings.recall_window_share
+    share = settings.recall_max_share if budget.is_limited else settings.recall_window_share
     return RecallLimits(
         tokens=settings.recall_max_tokens * memory.max_tokens // FULL_MEMORY.max_tokens,
         facts=settings.recall_max_facts * memory.max_facts // FULL_MEMORY.max_facts,

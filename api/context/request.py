@@ -24,7 +24,7 @@ from context.artifacts.types import Artifact, ContentKind
 from context.conversation.turns import newest_step
 from context.errors import InvalidInputError
 from context.preflight.types import HintPlace, RequestKind
-from context.providers.model_windows import UsualWindow
+from context.providers.model_windows import ANY_BUDGET, UsualBudget
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.budget import Budget, HistoryLimit, choose_budget
 from context.tokens.tools import TOOLS_OVERHEAD
@@ -33,6 +33,7 @@ from context.wire.formats import format_of
 from context.wire.parts import PartKind, read_parts
 from models.artifacts.attachment import load_attachments
 from models.conversations.session_notes import tenant_history_limit
+from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot
 from models.database import Transaction
 from models.providers.context_limit import find_limit
@@ -301,10 +302,11 @@ def with_known_window(tenant_id: UUID, request: Request, standing: SessionSnapsh
 
 
 def _in_usual_window(request: Request, standing: SessionSnapshot | None) -> Request:
-    """Give a request the window of its session, never smaller than its own, and no budget."""
-    named, usual = request.context_window, standing.session.usual_window if standing else UsualWindow()
-    window = named and usual.after(named).tokens
-    return request.model_copy(update={"context_window": window, "budget": None})
+    """Give a request the window and the budget of its session, never smaller than its own."""
+    session, named = standing.session if standing else SessionState(""), request.context_window
+    window = named and session.usual_window.after(named).tokens
+    budget = session.usual_budget.after(request.budget, session.last_seq).tokens
+    return request.model_copy(update={"context_window": window, "budget": budget})
 
 
 def _window_of(model: str, standing: SessionSnapshot | None) -> int | None:
@@ -325,10 +327,12 @@ class WindowLimits:
     Attributes:
         learned: The model's learned window, in tokens; None if unknown.
         history: Limit of history tokens; None without a limit.
+        usual: The budget of the session's requests.
     """
 
     learned: int | None = None
     history: HistoryLimit | None = None
+    usual: UsualBudget = ANY_BUDGET
 
 
 NO_LIMITS = WindowLimits()
@@ -339,7 +343,8 @@ def find_limits(
 ) -> WindowLimits:
     """Find the limits of a session's windows, also before its first turn."""
     if standing is not None:
-        return WindowLimits(standing.learned_limit, standing.session.history_limit)
+        session = standing.session
+        return WindowLimits(standing.learned_limit, session.history_limit, session.usual_budget)
     return WindowLimits(find_limit(db, tenant_id, model, session_id), tenant_history_limit(db, tenant_id))
 
 
@@ -351,6 +356,7 @@ def budget_of(request: ContextRequest, limits: WindowLimits) -> Budget:
         ceiling=limits.learned,
         input_limit=request.budget,
         history_limit=limits.history,
+        is_usual=limits.usual.holds(request.budget),
     )
 
 

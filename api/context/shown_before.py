@@ -8,6 +8,7 @@ from api.context.artifacts import Room
 from api.context.reported_usage import caches
 from api.context.tools import canonical_room
 from api.turns.large_results import restore_messages
+from context.artifact_plans.needs_plan import canonical_tokens
 from context.artifact_plans.strategies import EXTRACT_TOKENS
 from context.artifacts.split import choose_in_place, pointed_artifacts
 from context.conversation.turns import NOT_STORED
@@ -77,8 +78,10 @@ def put_in_place(
 FITS_AGAIN = 0.5
 """Share of the room that a session may fill for its hidden history to come back."""
 
-LEAST_TURNS, MESSAGES_OF_STEPS = 2, 4
-"""Turns that tell of the next one, and their mean messages in a session of an agent: calls and results."""
+LEAST_TURNS, MESSAGES_OF_STEPS = 2, 3
+"""Turns that tell of the next one, and their mean messages where half of them call tools: a call and a result
+beside the question and the answer.
+"""
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ def shown_before(
     if goes_on:
         return ShownBefore(session.shown_from, session.bare_from == opening_seq(turn, session.last_seq))
     needed = session.load.input_tokens + sum(message.tokens for message in turn)
-    fits_again = needed <= canonical_room(budget, model) * FITS_AGAIN
+    room = canonical_tokens(budget.history_room(budget.input_tokens), model)
+    fits_again = needed <= room * FITS_AGAIN
     if fits_again or is_cold(Moment(model, standing.idle_s), settings):
         return ShownBefore()
     return ShownBefore(session.shown_from)

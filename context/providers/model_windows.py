@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from context.tokens.budget import LEAST_LASTING
+
 _HOST_NAMES = (
     "aihubmix anyscale azure azure_ai azure_text baseten bedrock bedrock_mantle cerebras cloudflare converse "
     "converse_like custom_openai databricks deepinfra fireworks fireworks_ai friendliai gateway github "
@@ -233,3 +235,48 @@ class UsualWindow:
             return UsualWindow(named)
         narrow, reads = max(self.narrow_tokens or 0, named), self.narrow_reads + 1
         return UsualWindow(narrow) if reads >= NARROW_READS else UsualWindow(self.tokens, narrow, reads)
+
+
+@dataclass(frozen=True)
+class UsualBudget:
+    """The budget of a session's requests, and smaller budgets of its last turns.
+
+    Attributes:
+        tokens: The budget for making summaries; None while requests may fill their windows.
+        narrow_tokens: The largest budget of the last turns in a row with smaller budgets.
+        narrow_turns: The number of such turns, from 0 up to `NARROW_READS` - 1.
+        narrow_seq: The last message before the newest of these turns.
+    """
+
+    tokens: int | None = None
+    narrow_tokens: int | None = None
+    narrow_turns: int = 0
+    narrow_seq: int | None = None
+
+    def holds(self, named: int | None) -> bool:
+        """Tell whether a request's budget, in tokens, is the usual one."""
+        return named is not None and named == self.tokens
+
+    def after(self, named: int | None, last_seq: int) -> "UsualBudget":
+        """Take in the budget of a request; None for a request without one.
+
+        Args:
+            named: The budget in tokens, > 0.
+            last_seq: The session's last message at the request: all requests of a turn count once.
+
+        Returns:
+            The new state. A budget at least as large as the usual one, or none, counts at once; after
+            `NARROW_READS` turns in a row with smaller budgets, the largest of these is the usual one.
+        """
+        if named is None or (self.tokens is not None and named >= self.tokens):
+            return UsualBudget(named)
+        if named < LEAST_LASTING:
+            return self
+        narrow, turns = max(self.narrow_tokens or 0, named), self.narrow_turns + (last_seq != self.narrow_seq)
+        if turns >= NARROW_READS:
+            return UsualBudget(narrow)
+        return UsualBudget(self.tokens, narrow, turns, last_seq)
+
+
+ANY_BUDGET = UsualBudget()
+"""No budget: requests may fill their windows."""

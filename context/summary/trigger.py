@@ -72,6 +72,9 @@ def _stretch(version: int, newest: int) -> tuple[int, int]:
 LEAST_GROWTH = 1.0
 """Largest room for growth left by a cut before the next cut is due, as a share of the history kept raw."""
 
+BUDGET_KEPT = 0.5
+"""Share of that kept raw in a session that lives in a budget: each token is paid for at each request."""
+
 LEAST_KEPT = 0.5
 """Smallest share of the history kept raw that stays raw however full the window is."""
 
@@ -200,7 +203,8 @@ def _presses(load: Load, budget: Budget, thresholds: Thresholds) -> bool:
 
 
 def _keep_tokens(budget: Budget, thresholds: Thresholds) -> int:
-    return int(budget.history_window * thresholds.keep_share)
+    share = thresholds.keep_share * (BUDGET_KEPT if budget.is_usual else 1.0)
+    return int(budget.history_window * share)
 
 
 @dataclass(frozen=True)

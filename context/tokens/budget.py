@@ -12,6 +12,9 @@ WINDOW_PER_MAX_TOKENS = 4
 DEFAULT_MAX_TOKENS = 4_096
 """Output limit if nobody named a limit."""
 
+LEAST_LASTING = 4_000
+"""Least limit that history is prepared for, in tokens; a smaller window is filled anew for each request."""
+
 
 class LimitSource(StrEnum):
     """Source of a history limit."""
@@ -44,6 +47,7 @@ class Budget:
         input_limit: The caller's upper limit of the input, >= 1; None for the whole window.
         named_window: The window named by the caller, however small the real window is; None if not named.
         history_limit: Upper limit of history; None for everything left by the other parts.
+        is_usual: True if the caller's limit is that of the session's requests, not of a single one.
     """
 
     context_window: int
@@ -52,6 +56,7 @@ class Budget:
     input_limit: int | None = None
     named_window: int | None = field(default=None, compare=False)
     history_limit: HistoryLimit | None = None
+    is_usual: bool = False
 
     @property
     def input_tokens(self) -> int:
@@ -71,8 +76,19 @@ class Budget:
 
     @property
     def is_narrowed(self) -> bool:
+        """True if a request is smaller than those that history is prepared for."""
+        is_small = self.history_limit is not None and self.history_limit.tokens < LEAST_LASTING
+        return is_small or (self.input_limit is not None and not self.is_usual)
+
+    @property
+    def is_limited(self) -> bool:
         """True if somebody wants smaller requests than the model accepts."""
         return self.input_limit is not None or self.history_limit is not None
+
+    @property
+    def is_lasting(self) -> bool:
+        """True if the session lives in a limit, and history is prepared for it."""
+        return self.is_limited and not self.is_narrowed
 
     def history_room(self, left: int) -> int:
         """Return the tokens available to history after all other parts.
@@ -93,6 +109,7 @@ def choose_budget(
     ceiling: int | None = None,
     input_limit: int | None = None,
     history_limit: HistoryLimit | None = None,
+    is_usual: bool = False,
 ) -> Budget:
     """Settle the window and the output limit, naming the assumed numbers.
 
@@ -102,6 +119,7 @@ def choose_budget(
         ceiling: The largest window known to be accepted by the model, however large the caller's number is.
         input_limit: The caller's upper limit of the input; None for the whole window.
         history_limit: Upper limit of history; None for everything left by the other parts.
+        is_usual: True if the upper limit is that of the session's requests.
 
     Returns:
         A budget with an input of at least one token.
@@ -126,7 +144,7 @@ def choose_budget(
             max_tokens=output,
             context_window=window,
         )
-    return Budget(window, output, assumed, input_limit, context_window, history_limit)
+    return Budget(window, output, assumed, input_limit, context_window, history_limit, is_usual)
 
 
 def _default_output(window: int | None) -> int:

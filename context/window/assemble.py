@@ -39,6 +39,9 @@ REQUIRED_NOTES_SHARE = 0.5
 WINDOW_NOTES_SHARE = 0.25
 """The same share of a window not narrowed by a request."""
 
+LASTING_NOTES_SHARE = 0.15
+"""The same share of a limit that a session lives in: as much as its summarizer is asked for."""
+
 BARE_SHARE = 0.25
 """Share of the room before an open turn that has outgrown its beginning, for the newest turns before."""
 
@@ -151,6 +154,12 @@ class _Assembly:
             self.turns.take_newest(min(quarter, left))
         self.recall.drop()
         return room - self._price_notes(self.notes) - self.turns.cost
+
+    @property
+    def _notes_share(self) -> float:
+        if self.request.budget.is_narrowed:
+            return BUDGET_NOTES_SHARE
+        return LASTING_NOTES_SHARE if self.request.budget.is_lasting else WINDOW_NOTES_SHARE
 
     @property
     def _is_steady(self) -> bool:
@@ -288,7 +297,8 @@ class _Assembly:
         if self._price_notes(self.versions.required) <= self.request.budget.history_room(at_first):
             self.notes = self.versions.required
         if self._is_steady and not self.notes:
-            self._take_notes(at_first, int(at_first * WINDOW_NOTES_SHARE))
+            most = int(self.request.budget.history_room(room) * self._notes_share)
+            self._take_notes(at_first, min(most, at_first))
         share = REQUIRED_NOTES_SHARE if self.versions.required else BUDGET_NOTES_SHARE
         notes = min(self._price_notes(self.versions.shortest()), int(room * share))
         if self._is_steady and not self.versions.required:
@@ -312,8 +322,7 @@ class _Assembly:
 
     def _take_short_notes(self, left: int, *, everything_fits: bool) -> int:
         """Take the whole summary if everything fits; else the longest version within a share of the room."""
-        share = BUDGET_NOTES_SHARE if self.request.budget.is_narrowed else WINDOW_NOTES_SHARE
-        room = left if everything_fits else int(left * share)
+        room = left if everything_fits else int(left * self._notes_share)
         if self.request.notes and self.request.notes.ending:
             room = max(room, min(self._price_notes(self.versions.shortest()), left))
         return self._take_notes(left, room)

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, INT8RANGE, Range
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.providers.model_windows import UsualWindow
+from context.providers.model_windows import UsualBudget, UsualWindow
 from context.window.emergency import EmergencyCut
 from models.base import Base, CreatedAt, TenantKey
 from models.conversations.session_state import SessionState
@@ -89,6 +89,10 @@ class Session(Base):
     asked_model: Mapped[str | None]
     hidden_seqs: Mapped[Range[int] | None] = mapped_column(INT8RANGE)
     bare_from: Mapped[int | None] = mapped_column(BigInteger)
+    budget_tokens: Mapped[int | None]
+    narrow_budget: Mapped[int | None]
+    narrow_turns: Mapped[int] = mapped_column(SmallInteger, server_default=text("0"))
+    narrow_seq: Mapped[int | None] = mapped_column(BigInteger)
 
 
 _OF_TENANT = (
@@ -245,6 +249,7 @@ def remember_request(
     *,
     model: str,
     window: UsualWindow,
+    usual: UsualBudget,
     system_tokens: int,
     tools_tokens: int,
     max_tokens: int,
@@ -262,6 +267,10 @@ def remember_request(
             context_window=window.tokens,
             narrow_window=window.narrow_tokens,
             narrow_reads=window.narrow_reads,
+            budget_tokens=usual.tokens,
+            narrow_budget=usual.narrow_tokens,
+            narrow_turns=usual.narrow_turns,
+            narrow_seq=usual.narrow_seq,
             system_tokens=system_tokens,
             tools_tokens=tools_tokens,
             max_tokens=max_tokens,

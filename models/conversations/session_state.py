@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, model_validator
 from sqlalchemy.dialects.postgresql import Range
 
-from context.providers.model_windows import UsualWindow, known_window
+from context.providers.model_windows import UsualBudget, UsualWindow, known_window
 from context.summary.trigger import Load, Thresholds, cool_down_s
 from context.tokens.budget import Budget, HistoryLimit, LimitSource, choose_budget
 from context.window.activation import ActivationMode, ActivationSettings, calls_for_work
@@ -165,6 +165,10 @@ class SessionState:
     asked_model: str | None = None
     hidden_seqs: Range[int] | None = None
     bare_from: int | None = None
+    budget_tokens: int | None = None
+    narrow_budget: int | None = None
+    narrow_turns: int = 0
+    narrow_seq: int | None = None
     tenant_history_tokens: int | None = None
 
     @property
@@ -264,6 +268,11 @@ class SessionState:
         return UsualWindow(named, self.narrow_window, self.narrow_reads)
 
     @property
+    def usual_budget(self) -> UsualBudget:
+        """Budget of the session's requests."""
+        return UsualBudget(self.budget_tokens, self.narrow_budget, self.narrow_turns, self.narrow_seq)
+
+    @property
     def budget(self) -> Budget:
         """Usual window of the requests, or else the model's known window, with the output limit.
 
@@ -276,7 +285,14 @@ class SessionState:
         named = self.usual_window.tokens
         window = min((tokens for tokens in (named, ceiling) if tokens), default=None)
         output = None if self.max_tokens and window and self.max_tokens >= window else self.max_tokens
-        return choose_budget(named, output, ceiling=ceiling, history_limit=self.history_limit)
+        return choose_budget(
+            named,
+            output,
+            ceiling=ceiling,
+            input_limit=self.budget_tokens,
+            history_limit=self.history_limit,
+            is_usual=self.budget_tokens is not None,
+        )
 
 
 def history_limit(of_session: int | None, of_tenant: int | None) -> HistoryLimit | None:
