@@ -172,7 +172,8 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
 
     Only history reducible by a summary counts as a reason; a large system prompt alone does not. History
     hardly longer than the part kept raw does not count either, or each new turn would call for a summary. A
-    number of messages alone is no reason: history that fits well is better raw.
+    number of messages alone is no reason: history that fits well is better raw, unless the session lives in a
+    budget and pays for each token.
 
     Args:
         load: The content of the next request.
@@ -188,7 +189,8 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
     reducible = raw > _keep_tokens(budget, thresholds) * (1 + thresholds.min_progress)
     if reducible and _presses(load, budget, thresholds):
         return Trigger.TOKENS
-    heavy = raw > max(budget.history_window * thresholds.least_share, thresholds.least_tokens)
+    least_share = 0.0 if budget.is_usual else thresholds.least_share
+    heavy = raw > max(budget.history_window * least_share, thresholds.least_tokens)
     if heavy and load.raw_messages > thresholds.message_count:
         return Trigger.MESSAGES
     return None

@@ -228,3 +228,14 @@ def test_a_turn_whose_last_result_nobody_has_read_stays_raw_however_full_the_win
     cut = plan_cut(history, load_of(history), BUDGET, THRESHOLDS)
     assert cut is not None
     assert cut.stop == 2
+
+
+def test_a_number_of_messages_calls_for_a_summary_of_what_fits_a_budget_that_lasts() -> None:
+    load, thresholds = Load(70, 5_000), Thresholds()
+    once, lasting = (
+        Budget(32_000, 1_000, input_limit=12_000),
+        Budget(32_000, 1_000, input_limit=12_000, is_usual=True),
+    )
+    assert find_trigger(load, once, thresholds) is None
+    assert find_trigger(load, lasting, thresholds) is Trigger.MESSAGES
+    assert find_trigger(Load(70, thresholds.least_tokens), lasting, thresholds) is None
