@@ -6,7 +6,6 @@ from uuid import UUID
 
 from api.context.artifacts import Room
 from api.context.reported_usage import caches
-from api.context.tools import canonical_room
 from api.turns.large_results import restore_messages
 from context.artifact_plans.needs_plan import canonical_tokens
 from context.artifact_plans.strategies import EXTRACT_TOKENS
