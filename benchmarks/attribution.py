@@ -195,7 +195,7 @@ def measure(conversations: Sequence[Sequence[Spoken]], budget: int) -> dict[str,
             if way == "names":
                 swapped = careless(summary, participants(lines))
                 scores["careless"] += score(swapped, truth)
-                scores["gated"] += score(credit_speakers(swapped, lines).text, truth)
+                scores["gated"] += score(credit_speakers(swapped, lines), truth)
     return scores
 
 

@@ -49,7 +49,6 @@ class BoundPriors:
     Attributes:
         prior_set: The set.
         entries: The entry of each tool; None if removed from the catalog.
-        coverage: Share of the catalog known to history, in [0, 1].
         doubt: Weight of a word against a tool never seen with the word, by tool.
         factor: Factor from a tool's sum to its support, by tool.
         popularity: Bonus for frequent choice, by tool.
@@ -58,7 +57,6 @@ class BoundPriors:
 
     prior_set: PriorSet
     entries: Sequence[str | None]
-    coverage: float
     against: float
     doubt: Sequence[float]
     factor: Sequence[float]
@@ -88,7 +86,6 @@ def bind_priors(prior_set: PriorSet, entry_ids: Sequence[str]) -> BoundPriors:
     return BoundPriors(
         prior_set=prior_set,
         entries=entries,
-        coverage=coverage,
         against=against,
         doubt=[against * math.log1p(good / 16.0) for good in prior_set.good],
         factor=[

@@ -30,8 +30,6 @@ class CacheRule:
         step_tokens: The step of cached lengths, in tokens; 1 for any length.
         most_marks: The most `cache_control` marks of a request; 0 if the provider caches without marks.
         write_share: The price of a token written to the cache, as a share of the input price, >= 1.
-        long_ttl_s: The longer lifetime available to a mark; 0 for none.
-        long_write_share: The price of a token written for the longer lifetime.
     """
 
     ttl_s: float
@@ -40,8 +38,6 @@ class CacheRule:
     step_tokens: int = 1
     most_marks: int = 0
     write_share: float = 1.0
-    long_ttl_s: float = 0.0
-    long_write_share: float = 1.0
 
     def found(self, tokens: int) -> int:
         """Return the cached length of an unchanged prefix: 0 if too short, else a multiple of the step."""
@@ -79,7 +75,7 @@ def found_share(expected_tokens: int, found_tokens: int) -> float:
     return (PRIOR_TOKENS + found_tokens) / (PRIOR_TOKENS + expected_tokens)
 
 
-_CLAUDE = CacheRule(300, 0.1, most_marks=4, write_share=1.25, long_ttl_s=3_600, long_write_share=2.0)
+_CLAUDE = CacheRule(300, 0.1, most_marks=4, write_share=1.25)
 _OPENAI = CacheRule(600, 0.5, step_tokens=128)
 _OPENAI_LONG = replace(_OPENAI, ttl_s=86_400, read_share=0.25)
 

@@ -63,16 +63,16 @@ def judge_gap(index: RankingIndex, intent: Intent, scores: Sequence[float]) -> G
         The verdict; never a gap for an intent without terms.
     """
     if not intent.terms:
-        return GapVerdict(is_gap=False, fit=0.0, explained=0.0)
+        return GapVerdict(is_gap=False, fit=0.0)
     best = _find_best(scores)
     found = [_explained_terms(index, intent, place) for place in best if scores[place] > 0.0]
     lead = math.exp(-LEAD * _lead(scores, best))
-    fit, explained = _judge_fit(_weigh_terms(index, intent, foreign=False), found, lead)
+    fit = _judge_fit(_weigh_terms(index, intent, foreign=False), found, lead)
     least = find_least_fit(len(index.silent))
     if fit < least and found and _is_foreign(intent.text[:DETECT_CHARS]):
-        fit, explained = _judge_fit(_weigh_terms(index, intent, foreign=True), found, lead)
+        fit = _judge_fit(_weigh_terms(index, intent, foreign=True), found, lead)
     is_gap = fit < least
-    return GapVerdict(is_gap, fit, explained, _name_unknown(index, intent) if is_gap else ())
+    return GapVerdict(is_gap, fit, _name_unknown(index, intent) if is_gap else ())
 
 
 def _find_best(scores: Sequence[float]) -> list[int]:
@@ -88,13 +88,11 @@ def _is_foreign(text: str) -> bool:
     return language != "en" if language != UNKNOWN else not text.isascii()
 
 
-def _judge_fit(
-    asked: Mapping[str, float], found: Sequence[Mapping[str, float]], lead: float
-) -> tuple[float, float]:
-    """Compute the fit of the best entry, and its explained share of the intent."""
+def _judge_fit(asked: Mapping[str, float], found: Sequence[Mapping[str, float]], lead: float) -> float:
+    """Compute the fit of the best entry."""
     words = max((sum(asked[term] * part for term, part in terms.items()) for terms in found), default=0.0)
     explained = min(1.0, words / sum(asked.values()))
-    return 1.0 - lead / (1.0 + words + WHOLE_INTENT * explained), explained
+    return 1.0 - lead / (1.0 + words + WHOLE_INTENT * explained)
 
 
 def _lead(scores: Sequence[float], best: Sequence[int]) -> float:

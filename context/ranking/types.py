@@ -48,13 +48,11 @@ class GapVerdict:
     Attributes:
         is_gap: True if no entry serves the intent, judged by words.
         fit: Fit of the best entry, in [0, 1].
-        explained: Share of the intent's words explained by the best entry, in [0, 1].
         unexplained: Some words unknown to all entries, as written.
     """
 
     is_gap: bool
     fit: float
-    explained: float
     unexplained: tuple[str, ...] = ()
 
 

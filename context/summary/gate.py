@@ -272,7 +272,7 @@ def _check_claims(text: str, covered: Covered) -> Claims:
     seqs = [line.seq for line in covered.lines]
     if not seqs:
         return Claims(text)
-    text = credit_speakers(text, covered.lines, covered.previous or "").text
+    text = credit_speakers(text, covered.lines, covered.previous or "")
     first = min(seqs) if covered.previous is None else 1
     return check_claims(text, range(first, max(seqs) + 1), language=covered.language)
 

@@ -4,7 +4,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from context.conversation.transcript import LineKind, RenderedLine, transcript_text
 from context.summary.sections import read_lines
@@ -16,20 +15,7 @@ _POINT = re.compile(
 _LABEL_ROLE = re.compile(r"\s*\(\w+\)\Z")
 
 
-@dataclass(frozen=True)
-class Credited:
-    """A summary with corrected speakers.
-
-    Attributes:
-        text: The summary.
-        mended: The number of points that named somebody else.
-    """
-
-    text: str
-    mended: int = 0
-
-
-def credit_speakers(summary: str, lines: Sequence[RenderedLine], previous: str = "") -> Credited:
+def credit_speakers(summary: str, lines: Sequence[RenderedLine], previous: str = "") -> str:
     """Name the writer of message 12 in each point of the form "[12] Ana (user): …".
 
     No other form is read: this form claims to be the message's own line, and a name elsewhere may belong to
@@ -45,17 +31,15 @@ def credit_speakers(summary: str, lines: Sequence[RenderedLine], previous: str =
     """
     speakers = _speakers(lines, previous)
     known = {_name(label) for label in speakers.values()}
-    mended = 0
     written: list[str] = []
     for text in summary.split("\n"):
         point = _POINT.match(text)
         right = speakers.get(int(point["seq"])) if point else None
         if point and right and _name(point["label"]) in known - {_name(right)}:
-            mended += 1
             written.append(f"{point['start']}{right}{text[point.end('label') :]}")
         else:
             written.append(text)
-    return Credited("\n".join(written), mended)
+    return "\n".join(written)
 
 
 def read_credits(summary: str) -> Iterator[tuple[int, str, str]]:
