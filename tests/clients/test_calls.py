@@ -125,6 +125,8 @@ def test_messages_sessions_and_users_are_erased_with_receipts(client: Afterturn,
         chat.record([{"role": "user", "content": f"Secret {number}"}, {"role": "assistant", "content": "ok"}])
     assert chat.erase_message(1).removed["message"] == 1
     assert [turn.seqs for turn in chat.turns().turns] == [[2], [3, 4]]
+    chat.erase_message(2)
+    assert [(turn.seqs, turn.wire) for turn in chat.turns().turns] == [([], None), ([3, 4], "openai")]
     assert chat.summaries().summaries == []
     chat.reset()
     assert chat.context([{"role": "user", "content": "Which secret?"}]).messages == [

@@ -185,14 +185,14 @@ class StoredTurn(ApiAnswer):
     Attributes:
         turn_id: The turn.
         turn_index: Its number, from 1.
-        wire: The format of the messages.
+        wire: The format of the messages; None where all are erased.
         seqs: The place of each message in the log.
         messages: The messages, as sent.
     """
 
     turn_id: str
     turn_index: int
-    wire: str
+    wire: str | None = None
     seqs: list[int]
     messages: list[Json]
 
