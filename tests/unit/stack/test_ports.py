@@ -1,11 +1,14 @@
-"""A reserved port is ours alone."""
+"""A reserved port is ours alone, and the API has one port by default."""
 
+import re
 import socket
 
 import pytest
 
 from afterturn.stack.compose import PortTakenError, ReservedPorts
 from afterturn.stack.roles import LOOPBACK
+from api.settings import ApiSettings
+from tests.data import ROOT
 
 
 def listen(port: int) -> socket.socket:
@@ -41,3 +44,23 @@ def test_a_preferred_port_is_had_again_or_replaced() -> None:
         assert ports.reserve(preferred=before) == before
     with ReservedPorts() as ports, listen(before):
         assert ports.reserve(preferred=before) != before
+
+
+NAMED = {
+    "Dockerfile": r"EXPOSE (\d+)|API_PORT=(\d+)",
+    "Makefile": r"^PORT \?= (\d+)",
+    "docker-compose.yml": r'AFTERTURN_API_PORT: "(\d+)"',
+    "deploy/helm/afterturn/values.yaml": r"service: {type: ClusterIP, port: (\d+)}",
+    "clients/python/src/afterturn_client/client.py": r"http://127\.0\.0\.1:(\d+)",
+    "clients/typescript/src/service.ts": r"http://127\.0\.0\.1:(\d+)",
+    "README.md": r"http://127\.0\.0\.1:(\d+)/v1/",
+    "docs/how-to/calls.md": r"http://127\.0\.0\.1:(\d+)/v1/",
+}
+"""Where the port of the API is written, beside its setting."""
+
+
+@pytest.mark.parametrize("file", NAMED)
+def test_the_api_has_one_port_everywhere(file: str) -> None:
+    found = re.findall(NAMED[file], (ROOT / file).read_text(), re.MULTILINE)
+    ports = {port for one in found for port in ([one] if isinstance(one, str) else one) if port}
+    assert ports == {str(ApiSettings.model_fields["api_port"].default)}
