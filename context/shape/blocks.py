@@ -1,7 +1,8 @@
 """Shaping of Anthropic messages for a provider, step by step."""
 
 from context.shape.pictures import note_of
-from context.shape.rule_names import Fitting, ShapeRule, is_blank, put, without_marks
+from context.shape.rule_names import Fitting, ShapeRule, is_blank, put, without, without_marks
+from context.shape.target import KNOWN_FIELDS
 from context.shape.translate import is_foreign, translate, unsigned
 from context.types import JsonObject
 from context.wire.anthropic.read import is_answer, is_call, is_compaction
@@ -31,7 +32,7 @@ def fit_blocks(body: JsonObject, fit: Fitting) -> JsonObject:
         body = _unsigned(body, fit)
         blocks = _trailing(_thinking(_standing(body["content"], fit), fit), fit)
         blocks = [_named(note_of(block, fit), fit) for block in blocks]
-    blocks = [each for block in blocks for each in _fit_block(block, body.get("role"), fit)]
+    blocks = [_known(each, fit) for block in blocks for each in _fit_block(block, body.get("role"), fit)]
     if len(blocks) == len(content) and all(a is b for a, b in zip(blocks, content, strict=True)):
         return body
     return {**body, "content": blocks}
@@ -118,10 +119,20 @@ def _fit_block(block: JsonObject, role: object, fit: Fitting) -> list[JsonObject
         fit.apply(ShapeRule.EMPTY_CONTENT)
         return [{**block, "content": MUTE_ERROR}]
     if str(block.get("type")).endswith("tool_result") and isinstance(inner, list):
-        kept = [each for part in inner for each in _fit_block(part, "user", fit)]
+        kept = [_known(each, fit) for part in inner for each in _fit_block(part, "user", fit)]
         is_same = len(kept) == len(inner) and all(a is b for a, b in zip(kept, inner, strict=True))
         return [block if is_same else {**block, "content": kept}]
     return translate(block, role, fit) if is_foreign(str(block.get("type")), fit) else [block]
+
+
+def _known(block: JsonObject, fit: Fitting) -> JsonObject:
+    """Leave out fields of a block that the provider does not know: what a client's stream kept."""
+    known = KNOWN_FIELDS.get(str(block.get("type")))
+    extra = [key for key in block if known is not None and key not in known]
+    if not extra:
+        return block
+    fit.apply(ShapeRule.KNOWN_FIELDS, LossKind.FIELDS, "fields that the provider does not know were left out")
+    return without(block, extra)
 
 
 def _is_mute(content: object) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from context.shape.pictures import pictures_of
 from context.shape.rule_names import is_blank, parts_of
-from context.shape.target import Target
+from context.shape.target import KNOWN_FIELDS, Target
 from context.shape.translate import OF_OTHERS
 from context.tokens.families import ModelFamily
 from context.tokens.media import Media, MediaKind
@@ -79,7 +79,9 @@ def _part_faults(body: JsonObject, target: Target) -> Iterator[str]:
     taken = known & target.parts if known else target.parts
     for part in parts_of(body):
         kind = str(part.get("type"))
-        if role == "assistant" and not target.shows_own_pictures and _is_file(kind):
+        if role == "tool" and not target.takes_tool_pictures and _is_file(kind):
+            yield "a picture or a file in a tool's result"
+        elif role == "assistant" and not target.shows_own_pictures and _is_file(kind):
             yield "a picture or a file of the assistant"
         elif kind == "image_url" and isinstance(part.get(kind), str) and not target.takes_addresses:
             yield "an image without an object around its address"
@@ -121,6 +123,8 @@ def _block_faults(block: JsonObject, role: str, target: Target) -> Iterator[str]
         yield "a picture or a file of the assistant"
     if block.get("type") == "tool_result" and block.get("is_error") is True and not block.get("content"):
         yield "a failed call without words"
+    if not block.keys() <= KNOWN_FIELDS.get(str(block.get("type")), block.keys()):
+        yield "a field that is not known"
     texts = (block.get("content"), block.get("encrypted_content"))
     if block.get("type") == "compaction" and not any(isinstance(text, str) and text for text in texts):
         yield "a compaction without content"

@@ -110,6 +110,7 @@ _FIT: dict[Wire, Callable[[JsonObject, Fitting], JsonObject | None]] = {
     Wire.RESPONSES: fit_item,
 }
 
+_SIGNS_OF_FIELDS = ('"is_error"', '"index"', '"id"', '"name"')
 _SIGNS_OF_BLOCKS = ('"tool_use"', '_tool_use"', '"image"', '"document"')
 
 
@@ -157,7 +158,9 @@ def must_look(message: Message, target: Target) -> bool:
         return True
     key = format_of(message.wire).result_key
     if key is None:
-        is_odd = '"is_error"' in raw or any(f'"{kind}"' in raw for kind in OF_OTHERS[target.wire])
+        is_odd = any(sign in raw for sign in _SIGNS_OF_FIELDS) or any(
+            f'"{kind}"' in raw for kind in OF_OTHERS[target.wire]
+        )
         return is_odd or (message.role is Role.ASSISTANT and any(sign in raw for sign in _SIGNS_OF_BLOCKS))
     if message.role is Role.TOOL:
         must = target.family is ModelFamily.MISTRAL or '"id":' in raw or '"id" :' in raw

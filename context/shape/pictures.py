@@ -224,6 +224,8 @@ def _mapped(body: JsonObject, change: Callable[[JsonObject], JsonObject]) -> Jso
         inner = body.get(place)
         if isinstance(inner, list):
             body = {**body, place: [_part(each, change) for each in inner]}
+        elif isinstance(inner, dict) and inner.get("type") == "computer_screenshot":
+            body = {**body, place: change(inner)}
     return body
 
 

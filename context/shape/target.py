@@ -121,7 +121,7 @@ class Target:
     @cached_property
     def takes_tool_pictures(self) -> bool:
         """True if a tool's result may contain a picture or another file."""
-        return not self.form.is_chat or self.family is not ModelFamily.OPENAI
+        return not self.form.is_chat or (self.family in _READ_TOOL_PICTURES and self.maker != "gemma")
 
     @cached_property
     def known_fields(self) -> frozenset[str] | None:
@@ -134,7 +134,11 @@ class Target:
     def parts(self) -> frozenset[str]:
         """Kinds of chat parts accepted by the target; others are for other providers."""
         extra = {part for part, pattern in _OWN_PARTS if re.search(pattern, self.model.lower())}
-        known = CHAT_PARTS - {"file", "input_audio"} if self._named(_NO_IMAGES) else CHAT_PARTS
+        known = CHAT_PARTS
+        if self.family is not ModelFamily.OTHER and not self._named(_HEARING):
+            known -= {"input_audio"}
+        if self._named(_NO_IMAGES):
+            known -= {"file", "input_audio"}
         return known | extra
 
     @cached_property
@@ -159,7 +163,7 @@ class Target:
 
     def takes_id(self, call_id: str) -> bool:
         """Tell whether a call may have the id."""
-        if SIGNED_ID in call_id and self.family is not ModelFamily.GOOGLE:
+        if SIGNED_ID in call_id and self.maker != ModelFamily.GOOGLE:
             return False
         return len(call_id) <= self.id_length and self.id_pattern.fullmatch(call_id) is not None
 
@@ -186,6 +190,23 @@ _WITHOUT_MARKS = frozenset(
 _WORDS_ALONE = frozenset(
     {ModelFamily.OPENAI, ModelFamily.MISTRAL, ModelFamily.DEEPSEEK, ModelFamily.ANTHROPIC}
 )
+_READ_TOOL_PICTURES = frozenset(
+    {ModelFamily.ANTHROPIC, ModelFamily.GOOGLE, ModelFamily.MISTRAL, ModelFamily.OTHER}
+)
+_HEARING = r"audio|realtime|omni|gemini|gemma-?3n|voxtral|ultravox"
+"""Models of known families that take sounds."""
+KNOWN_FIELDS = {
+    kind: frozenset({"type", "cache_control", *fields.split()})
+    for kind, fields in {
+        "text": "text citations",
+        "tool_use": "id name input caller",
+        "tool_result": "tool_use_id content is_error",
+        "thinking": "thinking signature",
+        "redacted_thinking": "data",
+    }.items()
+}
+"""Fields of blocks whose fields are all known; others are refused as extra inputs."""
+
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _LETTERS = re.compile(r"[a-zA-Z0-9_-]+")
 _ANYTHING = re.compile(r".+", re.DOTALL)
@@ -225,10 +246,9 @@ def target_of(wire: Wire, model: str) -> Target:
 @lru_cache(maxsize=1_024)
 def maker_of(model: str) -> str:
     """Name the maker of a model's signatures: the family, or models of a similar name."""
-    family = family_of(model)
-    if family is not ModelFamily.OTHER:
+    family, name = family_of(model), model_ids(model)[-1].rpartition("/")[2]
+    if family is not ModelFamily.OTHER and not name.startswith("gemma"):
         return family.value
-    name = model_ids(model)[-1].rpartition("/")[2]
     found = re.match(r"[a-z]+", name)
     return found[0] if found else name
 

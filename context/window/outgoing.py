@@ -9,7 +9,7 @@ from typing import Any
 from context.certificate import Exclusion
 from context.providers.prompt_cache import CacheRule
 from context.shape.check import check_shape
-from context.shape.fit import fit_body, fit_message, must_look
+from context.shape.fit import fit_body, fit_call_id, fit_message, must_look
 from context.shape.order import order_roles
 from context.shape.pictures import limit_pictures
 from context.shape.rule_names import MARK, Fitting, ShapeRule, few_marks, parts_of
@@ -305,7 +305,12 @@ class Sender:
 
     def _convert(self, messages: Sequence[Message]) -> ConvertedWindow:
         """Write messages in the outgoing format; rewritten messages are shaped like stored messages."""
-        window = convert(messages, self.wire, keeps_system=self.target.takes_system_inside)
+        window = convert(
+            messages,
+            self.wire,
+            keeps_system=self.target.takes_system_inside,
+            fit_id=lambda call_id: fit_call_id(self.form.fit_id(call_id), self.target),
+        )
         stored = frozenset(message.raw for message in messages if message.wire is self.wire)
         items = tuple(item if item in stored else self._shaped(item) for item in window.items)
         return replace(window, items=items)

@@ -1,6 +1,6 @@
 """Conversion of a window of stored messages to the caller's format, with calls and answers paired."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from context.types import Message, Role, Wire
@@ -18,18 +18,24 @@ class Link:
     answerer: int | None
 
 
-def pair(entries: Sequence[NeutralEntry], form: Format) -> tuple[list[NeutralEntry], list[Loss]]:
+FitId = Callable[[str], str]
+
+
+def pair(
+    entries: Sequence[NeutralEntry], form: Format, fit_id: FitId | None = None
+) -> tuple[list[NeutralEntry], list[Loss]]:
     """Give every call a valid id for the target, and move its answer to the required place.
 
     Args:
         entries: The window in its order.
         form: The target format.
+        fit_id: Adapts a call's id; None for what the format alone asks.
 
     Returns:
         The renamed entries in a valid order for the target, and the changes.
     """
     links = link(entries)
-    named, losses = rename(entries, links, form)
+    named, losses = rename(entries, links, form, fit_id or form.fit_id)
     if form.is_list_of_items:
         return named, losses
     order = settle(entries, links, form)
@@ -58,10 +64,10 @@ def link(entries: Sequence[NeutralEntry]) -> list[Link]:
 
 
 def rename(
-    entries: Sequence[NeutralEntry], links: Sequence[Link], form: Format
+    entries: Sequence[NeutralEntry], links: Sequence[Link], form: Format, fit_id: FitId
 ) -> tuple[list[NeutralEntry], list[Loss]]:
     """Give every call a unique id: some platforms count from `call_0` again in every turn."""
-    names = _call_names(entries, links, form)
+    names = _call_names(entries, links, form, fit_id)
     losses: list[Loss] = []
     renames: dict[int, dict[tuple[bool, str], str]] = {}
     for one, name in zip(links, names, strict=True):
@@ -72,7 +78,7 @@ def rename(
             losses.append(
                 Loss(entries[one.caller].seq, LossKind.CALL_ID, "the call and its answer got a new id")
             )
-    named = [_renamed(entry, renames.get(i, {}), form) for i, entry in enumerate(entries)]
+    named = [_renamed(entry, renames.get(i, {}), fit_id) for i, entry in enumerate(entries)]
     return named, losses
 
 
@@ -94,7 +100,9 @@ def settle(entries: Sequence[NeutralEntry], links: Sequence[Link], form: Format)
     return order
 
 
-def _call_names(entries: Sequence[NeutralEntry], links: Sequence[Link], form: Format) -> list[str]:
+def _call_names(
+    entries: Sequence[NeutralEntry], links: Sequence[Link], form: Format, fit_id: FitId
+) -> list[str]:
     """Choose the ids; native messages come first, to stay as stored."""
     names = [one.call_id for one in links]
     used: set[str] = set()
@@ -103,10 +111,10 @@ def _call_names(entries: Sequence[NeutralEntry], links: Sequence[Link], form: Fo
     foreign = [n for n, is_native in enumerate(fixed) if not is_native]
     for n in native:
         if form.has_unique_ids:
-            names[n] = _free(names[n], used, form) if names[n] in used else names[n]
+            names[n] = _free(names[n], used, fit_id) if names[n] in used else names[n]
         used.add(names[n])
     for n in foreign:
-        names[n] = _free(names[n], used, form)
+        names[n] = _free(names[n], used, fit_id)
         used.add(names[n])
     return names
 
@@ -117,25 +125,25 @@ def _is_fixed(entries: Sequence[NeutralEntry], one: Link, form: Format) -> bool:
     return entries[one.caller].native is not None or answer is not None
 
 
-def _free(call_id: str, used: set[str], form: Format) -> str:
-    name, times = form.fit_id(call_id), 1
+def _free(call_id: str, used: set[str], fit_id: FitId) -> str:
+    name, times = fit_id(call_id), 1
     while name in used:
         times += 1
-        name = form.fit_id(f"{call_id}#{times}")
+        name = fit_id(f"{call_id}#{times}")
     return name
 
 
-def _renamed(entry: NeutralEntry, names: dict[tuple[bool, str], str], form: Format) -> NeutralEntry:
+def _renamed(entry: NeutralEntry, names: dict[tuple[bool, str], str], fit_id: FitId) -> NeutralEntry:
     if entry.native is not None:
         changed = {old: new for (_, old), new in names.items() if old != new}
         return replace(entry, renames=tuple(changed.items())) if changed else entry
-    return replace(entry, parts=tuple(_renamed_part(part, names, form) for part in entry.parts))
+    return replace(entry, parts=tuple(_renamed_part(part, names, fit_id) for part in entry.parts))
 
 
-def _renamed_part(part: Part, names: dict[tuple[bool, str], str], form: Format) -> Part:
+def _renamed_part(part: Part, names: dict[tuple[bool, str], str], fit_id: FitId) -> Part:
     if isinstance(part, NeutralCall | ToolAnswer):
         key = (isinstance(part, NeutralCall), part.call_id)
-        return replace(part, call_id=names.get(key, form.fit_id(part.call_id)))
+        return replace(part, call_id=names.get(key, fit_id(part.call_id)))
     return part
 
 
@@ -152,7 +160,9 @@ def _together(entries: Sequence[NeutralEntry], start: int, placed: set[int], for
     return group
 
 
-def convert(messages: Sequence[Message], to: Wire, *, keeps_system: bool = True) -> ConvertedWindow:
+def convert(
+    messages: Sequence[Message], to: Wire, *, keeps_system: bool = True, fit_id: FitId | None = None
+) -> ConvertedWindow:
     """Write a window in a single format, from messages stored in any format.
 
     A message stored in the target format passes as its stored text, byte for byte. Such a message is
@@ -163,12 +173,13 @@ def convert(messages: Sequence[Message], to: Wire, *, keeps_system: bool = True)
         messages: The window in order, each message valid (`context.wire.describe`), pairs whole.
         to: The target format.
         keeps_system: True if a later system message may stay among the messages (Anthropic, some models).
+        fit_id: Adapts a call's id to the target; None for what the format alone asks.
 
     Returns:
         The items, the system prompt if kept apart, and a record of all losses.
     """
     entries = [entry for message in messages for entry in _read(message, to, keeps_system=keeps_system)]
-    paired, changes = pair(entries, format_of(to))
+    paired, changes = pair(entries, format_of(to), fit_id)
     window = format_of(to).write(paired)
     return ConvertedWindow(window.items, window.system, (*changes, *window.dropped))
 

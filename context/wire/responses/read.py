@@ -257,7 +257,7 @@ def _output(output: object) -> list[Content]:
     """Read a tool's output: text, parts, a screenshot, or any other JSON as its text."""
     if isinstance(output, str):
         return [Text(output)] if output else []
-    if isinstance(output, dict) and output.get("type") == "computer_screenshot":
+    if isinstance(output, dict) and (output.get("type") == "computer_screenshot" or _is_part(output)):
         return read_item_part(output)
     if isinstance(output, list) and all(isinstance(part, dict) and _is_part(part) for part in output):
         return _content(output)
