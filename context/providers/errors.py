@@ -119,6 +119,13 @@ _OVERFLOW = _any_of(
     r"length of (?:the )?(?:input|prompt)\w*.{0,60}(?:exceed|must be less|above)",  # z.ai, SiliconFlow
     r"input length \(?[\d,._ ]{1,14}\)? (?:is )?above",  # AI21
     r"token length [\d,._ ]{1,14}(?:is )?over max",  # Novita
+    r"\b(?:prompts?|inputs?|conversation|messages? you submitted)\b[^.\n]{0,60}(?:exceeds?\b|exceeding"
+    r"|(?:longer|larger) than|(?<!array )(?<!string )too long|(?:cannot|not|n't) fit)",
+    r"too many tokens (?:in|for) ",
+    r"(?:cannot|not|n't) fit [\d,._ ]{1,14}tokens",
+    r"(?<!output )(?<!completion )\btoken limit (?:is |was )?exceeded|max_input_tokens exceeded",
+    r"tokens(?: \([\d,._ ]{1,14}\))? exceeds? the (?:limit|maximum) (?:for|of) (?:the|this) model",
+    r"tokens exceed max context",
     r"payload too large|request entity too large|request (?:body )?(?:size )?(?:is )?too large",
 )
 _IMAGES = _any_of(
@@ -165,7 +172,7 @@ _RATE_LIMIT = _any_of(
     r"rate[ _-]?limit",
     r"tokens? per (?:min|hour|day)|requests? per (?:min|hour|day|second)",
     r"too many (?:requests|concurrent)",
-    r"too many tokens, please wait",
+    r"too many tokens, please wait|(?:daily|hourly|monthly|minute) (?:token )?(?:limit|quota)",
     r"throttl",
     r"resource_?\s?(?:has been )?exhausted",
     r"quota.{0,200}retry in",
@@ -251,11 +258,13 @@ def classify(status: int | None, error: JsonObject | str) -> ProviderError:
         return ProviderError(kind, retry_after_s=_retry_after(text), second_chance=chance)
     if _IMAGES.search(text) and not _OVERFLOW.search(text):
         return ProviderError(kind, retry_after_s=_retry_after(text), limit_images=_most_images(text))
+    limit, requested = limit_in(text) or _field(error, "n_ctx"), requested_in(text)
+    requested = requested or _field(error, "n_prompt_tokens")
+    sizes = two_sizes(text)
+    if sizes is not None and limit in (None, sizes[0]) and requested in (None, sizes[1]):
+        limit, requested = sizes
     return ProviderError(
-        kind,
-        limit_tokens=limit_in(text) or _field(error, "n_ctx"),
-        requested_tokens=requested_in(text) or _field(error, "n_prompt_tokens"),
-        retry_after_s=_retry_after(text),
+        kind, limit_tokens=limit, requested_tokens=requested, retry_after_s=_retry_after(text)
     )
 
 

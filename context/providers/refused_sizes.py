@@ -4,12 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_N = r"(\d{1,3}(?:[,._'\u00a0\u202f ]\d{3})+(?!\d)|\d+(?!\d))(?!\s?(?:bytes|characters|[kmg]i?b\b))"
+_N = r"(\d{1,3}(?:[,._'\u00a0\u202f ]\d{3})+(?!\d)|\d+(?!\d))(?!\s?(?:bytes|characters|[kmg]i?b?\b))"
 
 _LIMITS = tuple(
     re.compile(pattern.replace("#", _N), re.IGNORECASE)
     for pattern in (
         r"allowed: \d+ > #",
+        r"\d tokens? > #",
         r"maximum context length(?: is| of)?:? #",
         r"with # maximum context",
         r"> # maximum",
@@ -46,6 +47,8 @@ _LIMITS = tuple(
         r"maximum length is #",
         r"最大\D{0,16}#",
         r"exceeds? (?:the )?max(?:imum)? (?:length|input|tokens?)\D{0,20}#",
+        r"max_num_tokens \(#",
+        r"\bmax(?:imum)?(?: (?:allowed|supported|tokens?|length|size|context|input)){0,3}(?: is|:| of)? #",
     )
 )
 _REQUESTED = tuple(

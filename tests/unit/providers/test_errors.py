@@ -188,7 +188,7 @@ OVERFLOWS += [
     (
         "The estimated number of tokens (5000) exceeded this model context window limit (4096).",
         4096,
-        None,
+        5000,
     ),
     ("Input too long. The maximum length is 4096 tokens", 4096, None),
     ("Input length 35000 exceeds the maximum allowed length of 32768 tokens.", 32768, 35000),
@@ -262,7 +262,6 @@ CHANCES = [
     ("max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens", None),
     ("This request of 40112 tokens is larger than we serve: 32,768.", (32768, 40112)),
     ("input: 140000 > 131072", (131072, 140000)),
-    ("The conversation (9500 tokens) does not fit, the window has 8192", (8192, 9500)),
     ("max_tokens is too large: 6000. This model supports at most 4096 completion tokens", None),
     ("Invalid value for messages[1200] at 2026-11-29", None),
     ("The prompt is bad (request 12345)", None),

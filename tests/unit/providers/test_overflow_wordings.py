@@ -57,6 +57,31 @@ WORDINGS = [
     ("User input tokens exceed the maximum number of tokens allowed: 150000 > 127072", 127072, 150000),
     ("Input tokens exceeded: 140000 tokens is more than 128000 limit for this endpoint", 128000, 140000),
     ("invalid request: messages token length 70000 is over max 64000", 64000, 70000),
+    ("Too many tokens in prompt: 140000 > 131072", 131072, 140000),
+    ("Input token length too long", None, None),
+    ("Input length (70123 tokens) exceeds the maximum allowed length (65536 tokens).", 65536, 70123),
+    (
+        "The prompt (total length 40000) is too long to fit into the model (context length 32768).",
+        32768,
+        40000,
+    ),
+    ("The prompt exceeds the context window: 200001 tokens > 200000", 200000, 200001),
+    ("Input is longer than the context window of the model", None, None),
+    ("Conversation is too long for this model. Maximum tokens: 16384.", 16384, None),
+    ("Total number of input tokens (14000) exceeds the model's limit of 8000", 8000, 14000),
+    ("The conversation (9500 tokens) does not fit, the window has 8192", 8192, 9500),
+    ("Your prompt is too long. Max: 100000 tokens", 100000, None),
+    ("The message you submitted was too long, please submit something shorter.", None, None),
+    ("Context length exceeded: model supports 32768 tokens, got 45000", 32768, 45000),
+    ("Sum of prompt length (7000.0), query length (0) should not exceed max_num_tokens (6000)", 6000, 7000),
+    ("Prompt length of 5000 is longer than the maximum of 4096", 4096, 5000),
+    ("max_input_tokens exceeded: got 140000, limit 131072", 131072, 140000),
+    ("The input prompt is too long (131073 tokens), the max supported is 131072", 131072, 131073),
+    ("Token limit exceeded: input 50000, max 32768", 32768, 50000),
+    ("Input is too long. Max length is 32000 tokens", 32000, None),
+    ("inputs tokens exceed max context 32k", None, None),
+    ("Number of tokens (45000) exceeds the limit for the model (40000)", 40000, 45000),
+    ("cannot fit 9000 tokens in the 8192 token context", 8192, 9000),
     ("length of prompt_tokens (40000) must be less than max_seq_len (32768).", 32768, 40000),
     ("Requested tokens (40000) exceed context window of 32768", 32768, 40000),
 ]
@@ -72,3 +97,21 @@ def test_an_overflow_names_its_limit_and_the_requested_size(
         limit,
         requested,
     )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Number of request tokens has exceeded your daily limit of 100000. Requested 5000",
+        "Too Many Requests: token quota 50000 per minute, used 60000",
+        "max_completion_tokens must be less than or equal to 32768, got 64000",
+        "`thinking.budget_tokens`: Input should be greater than or equal to 1024",
+        "Invalid 'input': array too long. Expected an array with maximum length 2048, but got 3000.",
+        "Invalid 'input[3].name': string too long. Expected a string with maximum length 64.",
+        "output token limit exceeded: 9000 > 8192",
+    ],
+)
+def test_a_limit_of_rates_output_or_fields_is_no_overflow(message: str) -> None:
+    found = classify(None, message)
+    assert found.kind is not ErrorKind.CONTEXT_OVERFLOW
+    assert found.limit_tokens is None
