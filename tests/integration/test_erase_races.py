@@ -21,7 +21,7 @@ from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.habits import count_categories
 from models.recall.user import RecallSettings
-from tests.integration.erasing import PAD, tables_with, talk, tool_turn
+from tests.integration.erasing import tables_with, talk, tool_turn
 from tests.integration.planning import CATALOG, MODEL
 from tests.integration.summarizing import SESSION, Model, Room, dialogue
 from tests.unit.tool_plans.catalogs import SMALL_GUIDE
@@ -179,10 +179,11 @@ def test_a_reading_of_an_artifact_under_way_is_thrown_away(
 def test_a_question_that_a_worker_has_read_is_not_asked_once_it_is_erased(
     client: TestClient, room: Room, engine: Engine
 ) -> None:
-    """The worker has read the question and waits to write it down; the artifact itself stays."""
-    document = {"content": f"{PAD}\n" * 120, "title": "log"}
-    result = {"role": "tool", "tool_call_id": "t1-call", "content": document["content"]}
-    ok(client.patch(f"{PATH}/messages/3", json={"message": result}))
+    """The worker has read the question of a turn without its answer; the artifact itself stays."""
+    erase_session(client)
+    asked, called, result, _ = tool_turn("t1", "nothing", user_id=USER)["messages"]
+    asked = {**asked, "content": f"Which box of the crane driver is {WORD}?"}
+    ok(client.post(f"{PATH}/turns/t1/messages", json={"index": 0, "messages": [asked, called, result]}))
     identity = artifact_id()
 
     def complete(request: CompletionRequest) -> CompletionReply:
@@ -191,7 +192,14 @@ def test_a_question_that_a_worker_has_read_is_not_asked_once_it_is_erased(
         return CompletionReply(uuid4(), said, "stop", Usage(), request.model, request.model, None, 0.1)
 
     def read(held: Any) -> str:
-        return precompute_artifact(held, complete=complete, llm=LLM, settings=PrecomputeSettings(), ttl_s=600)
+        return precompute_artifact(
+            held,
+            complete=complete,
+            llm=LLM,
+            settings=PrecomputeSettings(),
+            ttl_s=600,
+            planning=PlanningSettings(artifact_price_share=0.003),
+        )
 
     with ThreadPoolExecutor(1) as pool:
         with engine.begin() as held_up:
