@@ -41,10 +41,35 @@ def tool_definition(entry: Entry, wire: Wire, name: str | None = None) -> JsonOb
 def _schema(schema: Any) -> JsonObject:
     """Providers take a JSON schema of an object and nothing else."""
     if isinstance(schema, Mapping):
-        if isinstance(schema.get("properties"), Mapping) or schema.get("type") == "object":
-            return {**schema, "type": "object"}
-        return _of_lists(schema)
+        is_object = isinstance(schema.get("properties"), Mapping) or schema.get("type") == "object"
+        return _as_object(schema) if is_object or _branches(schema) else _of_lists(schema)
     return {"type": "object", "properties": {name: {} for name in schema}} if schema else NO_ARGUMENTS
+
+
+_ONE_OF, _ALL_OF = ("anyOf", "oneOf"), "allOf"
+
+
+def _branches(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = [schema[key] for key in (*_ONE_OF, _ALL_OF) if isinstance(schema.get(key), list)]
+    return [branch for branches in found for branch in branches if isinstance(branch, Mapping)]
+
+
+def _as_object(schema: Mapping[str, Any]) -> JsonObject:
+    """Write a schema as one object: providers refuse one without a type, or with alternatives at its top."""
+    branches = _branches(schema)
+    if not branches:
+        return {**schema, "type": "object"}
+    kept = {key: value for key, value in schema.items() if key not in {*_ONE_OF, _ALL_OF}}
+    parts = [part for part in (*branches, schema) if isinstance(part.get("properties"), Mapping)]
+    properties = {name: value for part in parts for name, value in part["properties"].items()}
+    certain = [schema, *(each for each in schema.get(_ALL_OF) or () if isinstance(each, Mapping))]
+    required = list(dict.fromkeys(name for part in certain for name in part.get("required") or ()))
+    return {
+        **kept,
+        "type": "object",
+        "properties": properties,
+        **({"required": required} if required else {}),
+    }
 
 
 def _of_lists(schema: Mapping[str, Any]) -> JsonObject:
@@ -286,6 +311,9 @@ def _function(tool: JsonObject, name: str, form: Format, done: ConvertedTools) -
     if isinstance(tool.get("description"), str):
         named["description"] = tool["description"]
     schema = _found_schema(tool) or NO_ARGUMENTS
+    if _branches(schema):
+        done.lose(LossKind.ARGUMENTS, "alternatives of a tool's arguments became one object")
+    schema = _as_object(schema)
     strict = tool.get("strict")
     if strict and not form.tools.has_strict:
         done.lose(LossKind.FIELDS, "a tool's definition has no place for strict")

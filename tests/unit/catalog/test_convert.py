@@ -172,3 +172,28 @@ def test_a_call_whose_name_was_shaped_pins_the_tool_of_that_name() -> None:
         [{**CHAT, "function": {"name": "mcp.find"}}], Wire.OPENAI, ModelFamily.OTHER
     ).renamed
     assert name in pinned_tools([], called_names(messages), Wire.OPENAI)
+
+
+@pytest.mark.parametrize(
+    ("tool", "wire"), [(CHAT, Wire.ANTHROPIC), (CLAUDE, Wire.OPENAI), (MCP, Wire.RESPONSES)]
+)
+def test_arguments_without_an_object_at_the_top_become_one_and_alternatives_are_named(
+    tool: JsonObject, wire: Wire
+) -> None:
+    def arguments(schema: JsonObject) -> tuple[Any, list[Any]]:
+        given = {
+            key: schema if key.endswith(("chema", "parameters")) else value
+            for key, value in tool.get("function", tool).items()
+        }
+        done = convert_tools(
+            [{**tool, "function": given} if "function" in tool else given], wire, ModelFamily.OTHER
+        )
+        [written] = done.tools
+        inner = written.get("function", written)
+        return inner.get("input_schema", inner.get("parameters")), [kind for kind, _ in done.losses]
+
+    untyped = {"properties": {"q": {"type": "string"}}}
+    assert arguments(untyped) == ({**untyped, "type": "object"}, [])
+    either = {"anyOf": [SCHEMA, {"type": "object", "properties": {"id": {"type": "integer"}}}]}
+    both = {"type": "object", "properties": {"q": {"type": "string"}, "id": {"type": "integer"}}}
+    assert arguments(either) == (both, [LossKind.ARGUMENTS])

@@ -42,6 +42,19 @@ def test_a_providers_own_tool_is_written_as_it_was_sent(tool: Any) -> None:
         (["a", "b"], {"type": "object", "properties": {"a": {}, "b": {}}}),
         ({"type": "dict", "properties": {"a": {}}}, {"type": "object", "properties": {"a": {}}}),
         (
+            {"anyOf": [SCHEMA, {"type": "object", "properties": {"id": {"type": "integer"}}}]},
+            {"type": "object", "properties": {"q": {"type": "string"}, "id": {"type": "integer"}}},
+        ),
+        (
+            {"properties": {"a": {}}, "required": ["a"], "allOf": [SCHEMA], "title": "T"},
+            {
+                "title": "T",
+                "type": "object",
+                "properties": {"q": {"type": "string"}, "a": {}},
+                "required": ["a", "q"],
+            },
+        ),
+        (
             {
                 "required": [{"name": "a", "type": "STRING", "description": "What."}],
                 "optional": [{"name": "b"}],
