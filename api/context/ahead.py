@@ -7,12 +7,12 @@ from api.context.artifact_plan import question_keys
 from api.context.prepare import choose_models
 from api.context.reported_usage import caches
 from api.context.request import NO_LIMITS, ContextRequest, ParsedRequest, budget_of
-from api.context.shown_before import LEAST_TURNS, MESSAGES_OF_STEPS
 from api.context.tail import MAX_READ, MIN_READ, MORE_THAN_AVERAGE
 from context.artifact_plans.by_rule import ArtifactQuery
 from context.artifact_plans.question import Asking, asking, standing_question
 from context.shadow.verdict import ShadowPart
 from models.artifacts.settings import planning_settings
+from models.conversations.session_state import LEAST_TURNS, MESSAGES_OF_STEPS
 from models.database import Transaction
 from models.read_ahead import AheadQuery, ReadAhead, Steps, read_ahead
 

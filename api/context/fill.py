@@ -12,7 +12,7 @@ from api.context.prepare import choose_models
 from api.context.recall import RecallQuestion, UserQuestion, let_first, recall, recall_user, user_limits_of
 from api.context.reported_usage import cached_share, caches, calibrations
 from api.context.request import ContextRequest, ParsedRequest
-from api.context.shown_before import expects_steps, opening_seq, put_in_place, shown_before
+from api.context.shown_before import opening_seq, put_in_place, shown_before
 from api.context.tail import notes_of, read_tail
 from api.context.tools import canonical_room
 from api.turns.large_results import restore_messages
@@ -96,7 +96,8 @@ class WindowQuery:
         request = self.request
         if request.attachments or request.focus or self.budget.is_narrowed or self.shows_whole:
             return False
-        has_steps = bool(self.given.tools.tools) and expects_steps(self.standing)
+        session = self.standing.session if self.standing else None
+        has_steps = bool(self.given.tools.tools) and session is not None and session.expects_steps
         return has_steps and caches(self.tenant_id, request.model)
 
 
@@ -182,6 +183,7 @@ def gather(sought: WindowQuery, tail: Tail | None = None) -> WindowInputs:
         refused=_refused_before(sought),
         keeps_prefix=caches(tenant_id, request.model),
         is_bare=kept.is_bare,
+        has_steps=standing is not None and standing.session.expects_steps,
     )
     return WindowInputs(asked, shelving, in_place, turn_from)
 

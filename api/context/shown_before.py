@@ -77,11 +77,6 @@ def put_in_place(
 FITS_AGAIN = 0.5
 """Share of the room that a session may fill for its hidden history to come back."""
 
-LEAST_TURNS, MESSAGES_OF_STEPS = 2, 3
-"""Turns that tell of the next one, and their mean messages where half of them call tools: a call and a result
-beside the question and the answer.
-"""
-
 
 @dataclass(frozen=True)
 class ShownBefore:
@@ -139,14 +134,6 @@ def shown_before(
     if fits_again or is_cold(Moment(model, standing.idle_s), settings):
         return ShownBefore()
     return ShownBefore(session.shown_from)
-
-
-def expects_steps(standing: SessionSnapshot | None) -> bool:
-    """Expect a turn of steps in a session whose turns have as many messages."""
-    session = standing.session if standing else None
-    if session is None or session.last_turn_index < LEAST_TURNS:
-        return False
-    return session.last_seq >= MESSAGES_OF_STEPS * session.last_turn_index
 
 
 def opening_seq(turn: Sequence[Message], last_seq: int) -> int:

@@ -72,8 +72,8 @@ def _stretch(version: int, newest: int) -> tuple[int, int]:
 LEAST_GROWTH = 1.0
 """Largest room for growth left by a cut before the next cut is due, as a share of the history kept raw."""
 
-BUDGET_KEPT = 0.5
-"""Share of that kept raw in a session that lives in a budget: each token is paid for at each request."""
+DEAR_KEPT = 0.5
+"""Share of that kept raw where a token is paid for often: in a budget that lasts, at each step of agents."""
 
 LEAST_KEPT = 0.5
 """Smallest share of the history kept raw that stays raw however full the window is."""
@@ -139,6 +139,7 @@ class Load:
         tools_tokens: Tokens of the last request's tool definitions.
         left_out: Number of the oldest raw messages hidden from every window since an emergency.
         model: The model whose tokens fill the window; None to take counts unchanged.
+        has_steps: True in a session of an agent with tools: what is hidden can be read again.
     """
 
     raw_messages: int
@@ -148,6 +149,7 @@ class Load:
     tools_tokens: int = 0
     left_out: int = 0
     model: str | None = None
+    has_steps: bool = False
 
     @property
     def input_tokens(self) -> int:
@@ -186,7 +188,7 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
     if load.left_out:
         return Trigger.LEFT_OUT
     raw = load.price(load.raw_tokens)
-    reducible = raw > _keep_tokens(budget, thresholds) * (1 + thresholds.min_progress)
+    reducible = raw > _keep_tokens(load, budget, thresholds) * (1 + thresholds.min_progress)
     if reducible and _presses(load, budget, thresholds):
         return Trigger.TOKENS
     least_share = 0.0 if budget.is_usual else thresholds.least_share
@@ -204,9 +206,11 @@ def _presses(load: Load, budget: Budget, thresholds: Thresholds) -> bool:
     return too_much or used > budget.used_window * thresholds.window_share
 
 
-def _keep_tokens(budget: Budget, thresholds: Thresholds) -> int:
-    share = thresholds.keep_share * (BUDGET_KEPT if budget.is_usual else 1.0)
-    return int(budget.history_window * share)
+def _keep_tokens(load: Load, budget: Budget, thresholds: Thresholds) -> int:
+    keep = int(budget.history_window * thresholds.keep_share)
+    if budget.is_usual:
+        return int(keep * DEAR_KEPT)
+    return max(int(keep * DEAR_KEPT), min(keep, thresholds.least_tokens)) if load.has_steps else keep
 
 
 @dataclass(frozen=True)
@@ -274,7 +278,7 @@ def _tokens_to_keep(load: Load, budget: Budget, thresholds: Thresholds) -> float
     If parts that no summary reduces fill the window, each new turn would call for a summary; then fewer
     tokens stay raw.
     """
-    keep = _keep_tokens(budget, thresholds)
+    keep = _keep_tokens(load, budget, thresholds)
     fixed = load.price(load.input_tokens - load.raw_tokens) + budget.max_tokens
     room = budget.used_window * thresholds.window_share - fixed
     if budget.history_limit is not None:

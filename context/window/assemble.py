@@ -16,6 +16,7 @@ from context.window.outgoing import Outgoing, Sender
 from context.window.raw_turns import RawTurns, RecallChooser
 from context.window.recall import BriefNotes, RecallParts
 from context.window.types import (
+    BUDGET_NOTES_SHARE,
     ActiveSummary,
     ArtifactCandidates,
     NotesVersions,
@@ -30,17 +31,8 @@ from context.wire.formats import format_of
 
 __all__ = ["ActiveSummary", "Unread", "Window", "WindowRequest", "build_messages"]
 
-BUDGET_NOTES_SHARE = 0.08
-"""Share of a request's own budget for the summary's shortest version, before older turns."""
-
 REQUIRED_NOTES_SHARE = 0.5
 """Share of the room kept free of the newest turn for a provider's compacted window."""
-
-WINDOW_NOTES_SHARE = 0.25
-"""The same share of a window not narrowed by a request."""
-
-LASTING_NOTES_SHARE = 0.15
-"""The same share of a limit that a session lives in: as much as its summarizer is asked for."""
 
 BARE_SHARE = 0.25
 """Share of the room before an open turn that has outgrown its beginning, for the newest turns before."""
@@ -154,12 +146,6 @@ class _Assembly:
             self.turns.take_newest(min(quarter, left))
         self.recall.drop()
         return room - self._price_notes(self.notes) - self.turns.cost
-
-    @property
-    def _notes_share(self) -> float:
-        if self.request.budget.is_narrowed:
-            return BUDGET_NOTES_SHARE
-        return LASTING_NOTES_SHARE if self.request.budget.is_lasting else WINDOW_NOTES_SHARE
 
     @property
     def _is_steady(self) -> bool:
@@ -297,7 +283,7 @@ class _Assembly:
         if self._price_notes(self.versions.required) <= self.request.budget.history_room(at_first):
             self.notes = self.versions.required
         if self._is_steady and not self.notes:
-            most = int(self.request.budget.history_room(room) * self._notes_share)
+            most = self.request.notes_room(self.request.budget.history_room(room))
             self._take_notes(at_first, min(most, at_first))
         share = REQUIRED_NOTES_SHARE if self.versions.required else BUDGET_NOTES_SHARE
         notes = min(self._price_notes(self.versions.shortest()), int(room * share))
@@ -322,7 +308,7 @@ class _Assembly:
 
     def _take_short_notes(self, left: int, *, everything_fits: bool) -> int:
         """Take the whole summary if everything fits; else the longest version within a share of the room."""
-        room = left if everything_fits else int(left * self._notes_share)
+        room = left if everything_fits else self.request.notes_room(left)
         if self.request.notes and self.request.notes.ending:
             room = max(room, min(self._price_notes(self.versions.shortest()), left))
         return self._take_notes(left, room)

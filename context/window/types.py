@@ -210,6 +210,16 @@ class Unread:
     tokens: int | None = None
 
 
+WINDOW_NOTES_SHARE = 0.25
+"""Share of a window for the summary, before older turns."""
+
+LASTING_NOTES_SHARE = 0.15
+"""The same share of a limit that a session lives in: as much as its summarizer is asked for."""
+
+BUDGET_NOTES_SHARE, STEPS_NOTES_TOKENS = 0.08, 1_500
+"""The same share of a single budget, and of a window of steps, where so many tokens are always open."""
+
+
 @dataclass(frozen=True)
 class WindowRequest:
     """Input of a window.
@@ -233,6 +243,7 @@ class WindowRequest:
         keeps_prefix: Whether the provider's cache keeps the beginning of a request: a change of the beginning
             within a turn is dear then.
         is_bare: Whether the open turn has outgrown its beginning before.
+        has_steps: Whether the session's turns have steps: what stands before a turn is paid for at each.
     """
 
     model: str
@@ -252,6 +263,16 @@ class WindowRequest:
     refused: RefusedBefore = NOTHING_REFUSED
     keeps_prefix: bool = False
     is_bare: bool = False
+    has_steps: bool = False
+
+    def notes_room(self, room: int) -> int:
+        """Return the most tokens of the summary, of a room in which not everything fits."""
+        if self.budget.is_narrowed:
+            return int(room * BUDGET_NOTES_SHARE)
+        if self.budget.is_lasting:
+            return int(room * LASTING_NOTES_SHARE)
+        most = int(room * WINDOW_NOTES_SHARE)
+        return max(int(room * BUDGET_NOTES_SHARE), min(most, STEPS_NOTES_TOKENS)) if self.has_steps else most
 
 
 @dataclass(frozen=True)

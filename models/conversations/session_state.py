@@ -129,6 +129,12 @@ COUNTS_REVISION = 2
 """Present revision of token counting; the sweep corrects sessions of an earlier revision."""
 
 
+LEAST_TURNS, MESSAGES_OF_STEPS = 2, 3
+"""Turns that tell of the next one, and their mean messages where half of them call tools: a call and a result
+beside the question and the answer.
+"""
+
+
 @dataclass(frozen=True)
 class SessionState:
     """A session's row as a value; a fresh session has counted nothing."""
@@ -236,7 +242,14 @@ class SessionState:
             tools_tokens=self.tools_tokens,
             left_out=max(self.cut_seq - self.raw_from, 0),
             model=self.model,
+            has_steps=self.tools_tokens > 0 and self.expects_steps,
         )
+
+    @property
+    def expects_steps(self) -> bool:
+        """Expect a turn of steps in a session whose turns have as many messages."""
+        turns = self.last_turn_index
+        return turns >= LEAST_TURNS and self.last_seq >= MESSAGES_OF_STEPS * turns
 
     @property
     def unsummarized(self) -> "SessionState":

@@ -239,3 +239,20 @@ def test_a_number_of_messages_calls_for_a_summary_of_what_fits_a_budget_that_las
     assert find_trigger(load, once, thresholds) is None
     assert find_trigger(load, lasting, thresholds) is Trigger.MESSAGES
     assert find_trigger(Load(70, thresholds.least_tokens), lasting, thresholds) is None
+
+
+def test_half_as_much_stays_raw_where_a_token_is_paid_for_often() -> None:
+    messages, thresholds = talk(80, tokens=500), Thresholds(keep_messages=50)
+
+    def kept(budget: Budget, *, has_steps: bool = False) -> int:
+        cut = plan_cut(
+            messages, Load(len(messages), 500 * len(messages), has_steps=has_steps), budget, thresholds
+        )
+        return 500 * len(messages) - (cut.tokens if cut else 0)
+
+    window = Budget(32_000, 1_000)
+    assert kept(window, has_steps=True) <= kept(window) // 2 + 1_000
+    small = Budget(8_000, 1_000)
+    assert kept(small, has_steps=True) == kept(small)
+    budget = Budget(32_000, 1_000, input_limit=12_000)
+    assert kept(replace(budget, is_usual=True)) <= kept(budget) // 2 + 1_000

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -390,3 +391,17 @@ def test_real_conversations_give_windows_that_fit_in_every_format(name: str, mod
         for wire in Wire:
             asked = request(tail, model=model, wire=wire, window=9_000)
             check_window(asked, build_messages(asked), [])
+
+
+def test_a_summary_takes_less_where_each_step_or_each_token_is_paid_for() -> None:
+    def most(room: int, *, has_steps: bool = False, **limits: Any) -> int:
+        return WindowRequest("gpt-4o", Budget(200_000, 1_000, **limits), [], has_steps=has_steps).notes_room(
+            room
+        )
+
+    assert most(32_000) == 8_000
+    assert most(32_000, has_steps=True) == 2_560
+    assert most(8_000, has_steps=True) == 1_500
+    assert most(4_000, has_steps=True) == most(4_000) == 1_000
+    assert most(12_000, input_limit=12_000) == 960
+    assert most(12_000, input_limit=12_000, is_usual=True) == 1_800
