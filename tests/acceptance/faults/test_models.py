@@ -157,7 +157,8 @@ def test_a_model_that_kills_whoever_asks_it_ends_its_own_work_alone(platform: Pl
     """A poison turn: crashes are counted before the work starts, and after some it is dead with its reason.
 
     With one counter for crashes and failures, or none, it would take workers down for ever. Once its cause
-    is mended, an operator gives it another life. Red without "claim: a crasher dies".
+    is mended, an operator gives it another life.
+    Red without "claim: a crasher dies by what is known of its workers".
     """
     platform.model.next(Step(Mode.HANG, times=10))
     platform.talk("poison")

@@ -48,6 +48,13 @@ GUARDS = (
         _WORK,
     ),
     Guard(
+        "claim: a crasher dies by what is known of its workers",
+        "models/due_work/heartbeat.py",
+        "dies = or_(crashes >= max_crashes, losses >= rules.max_losses)",
+        "dies = or_(crashes < 0, losses < 0)",
+        (),
+    ),
+    Guard(
         "claim: only what is due",
         "models/due_work/queue.py",
         "(DueWork.state == WorkState.READY) & (DueWork.due_at <= func.now()),",
