@@ -134,6 +134,11 @@ class ApiSettings(Settings):
         ge=0,
         description="Approximate size of the cache of artifact texts and indexes per process, in bytes.",
     )
+    message_cache_bytes: int = Field(
+        32 * 2**20,
+        ge=0,
+        description="Approximate size of the cache of sessions' newest messages per process, in bytes.",
+    )
     calibration_cache_s: float = Field(5.0, ge=0, description="Seconds to cache a learned token factor.")
     calibration_settled_every_s: float = Field(
         10.0, ge=0, description="Seconds between token calibrations of a model with many usage reports."

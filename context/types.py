@@ -2,11 +2,12 @@
 
 import json
 import math
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from functools import cached_property
-from typing import Any, TypeAlias
+from functools import cached_property, wraps
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 JsonObject: TypeAlias = dict[str, Any]
 """A decoded JSON object: Any until read by a schema."""
@@ -77,7 +78,43 @@ class Message:
         """Return the same message with its costs; a decoded body stays decoded."""
         counted = object.__new__(Message)
         vars(counted).update(vars(self), tokens=tokens, tokens_wide=tokens_wide)
+        vars(counted).pop("found", None)
         return counted
+
+    @cached_property
+    def found(self) -> dict[Hashable, Any]:
+        """What functions of the message found; see `once_a_message`."""
+        return {}
+
+
+Facts = ParamSpec("Facts")
+Found = TypeVar("Found")
+
+MOST_FOUND = 32
+"""Most results kept of a message: the other facts may be a caller's words, such as the model's name."""
+
+
+def once_a_message(
+    find: Callable[Concatenate[Message, Facts], Found],
+) -> Callable[Concatenate[Message, Facts], Found]:
+    """Keep the results of a function for as long as the message lives.
+
+    Args:
+        find: Depends on the message and on further hashable arguments alone; nobody changes its results.
+    """
+
+    @wraps(find)
+    def kept(message: Message, /, *facts: Facts.args, **named: Facts.kwargs) -> Found:
+        found, key = message.found, (find, *facts, *named.values())
+        try:
+            known: Found = found[key]
+        except KeyError:
+            if len(found) >= MOST_FOUND:
+                found.clear()
+            known = found[key] = find(message, *facts, **named)
+        return known
+
+    return kept
 
 
 _Z = 1.959963984540054

@@ -201,7 +201,7 @@ class CachedText:
         if index is None:
             return getsizeof(self.content)
         numbers = (index.tokens, index.salience, index.frame_tokens, index.offsets, index.postings)
-        parts = len(index.vocabulary) + 2 * (len(index.pieces) + len(index.frames))
+        parts = len(index.vocabulary) + 3 * (len(index.pieces) + len(index.frames))
         return getsizeof(self.content) + sum(map(getsizeof, numbers)) + parts * ENTRY_BYTES
 
 

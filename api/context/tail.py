@@ -6,8 +6,9 @@ from dataclasses import replace
 from math import inf
 from uuid import UUID
 
-from api.cache import FreshCache
+from api.cache import FreshCache, RecentCache
 from api.http.values import encode
+from api.settings import api_settings
 from context.tokens import Count, ToolsCount, guarantee, measure_tools
 from context.tokens.budget import Budget
 from context.tokens.message import count_of, counted_now
@@ -31,6 +32,53 @@ MORE_THAN_AVERAGE = 1.3
 
 MOST_MESSAGES, MOST_TOKENS = 5_000, 2_000_000
 """End of reading without a turn's start: a turn of such a size is left out whole."""
+
+
+MESSAGE_BYTES = 2_000
+"""Approximate memory of a message beside its text."""
+
+TEXT_COPIES = 4
+"""Approximate memory of a message's text, read as JSON, against its length."""
+
+
+class RecentMessages:
+    """Newest messages of recently read sessions, so that nothing of a message is found out twice.
+
+    The messages are read from the database each time, and opened with the tenant's key: only those that are
+    equal in all parts are exchanged for the ones that were read before.
+    """
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._kept = RecentCache[tuple[UUID, str], dict[int, Message]](self._size, self._weigh)
+
+    def again(self, session: tuple[UUID, str], read: Sequence[Message], *, after_seq: int) -> list[Message]:
+        """Exchange messages for those read before, and keep them for the next read.
+
+        Args:
+            session: The tenant, and the session.
+            read: Messages of the session, just read.
+            after_seq: Earlier messages of the session are forgotten.
+        """
+        known = self._kept.get(session) or {}
+        found = [before if (before := known.get(one.seq)) == one else one for one in read]
+        if any(one is not known.get(one.seq) for one in found):
+            kept = {seq: one for seq, one in known.items() if seq > after_seq}
+            kept |= {one.seq: one for one in found}
+            if self._weigh(kept) <= self._size() // 4:
+                self._kept.keep(session, kept)
+        return found
+
+    @staticmethod
+    def _weigh(kept: dict[int, Message]) -> float:
+        return sum(MESSAGE_BYTES + TEXT_COPIES * len(one.raw) for one in kept.values())
+
+    @staticmethod
+    def _size() -> int:
+        return api_settings().message_cache_bytes
+
+
+recent = RecentMessages()
 
 
 def read_tail(
@@ -60,6 +108,7 @@ def read_tail(
         part = load_newest(db, tenant_id, session.session_id, **bounds) if known is None else known
         if session.counts_revision < COUNTS_REVISION:
             part = list(map(counted_now, part))
+        part = recent.again((tenant_id, session.session_id), part, after_seq=after)
         up_to = part[0].seq - 1 if len(part) == most else after
         tail = _without_compactions(part) + tail
     left_out = session.left_out

@@ -18,7 +18,7 @@ from context.artifacts.subjects import UNKNOWN_SUBJECT, Subject, subject_of
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
 from context.conversation.tool_calls import NO_CALLS, ToolCall
 from context.tokens import Count, EncodingName, count_text, measure_message
-from context.types import JsonObject, Message
+from context.types import JsonObject, Message, once_a_message
 from context.wire.parts import Reference, read_pointer
 
 _JOINT = "\n"
@@ -136,6 +136,7 @@ def split_results(
     return Split(_rewritten(message, body), tuple(artifacts)) if artifacts else Split(message)
 
 
+@once_a_message
 def pointed_artifacts(message: Message) -> tuple[str, ...]:
     """List the artifacts named by a message's pointers, in order, each once.
 

@@ -10,7 +10,7 @@ from context.catalog.fit import CatalogOverBudgetError, Compaction, FittedEntrie
 from context.catalog.types import CatalogBudget, Size, canonical_json
 from context.tokens import count_text
 from context.tokens.tools import SLASHES, TOOLS_OVERHEAD, ToolCount, ToolSize, add_sizes
-from context.types import JsonObject, Message, Wire
+from context.types import JsonObject, Message, Wire, once_a_message
 from context.wire.formats import format_of
 from context.wire.parts import PartKind, read_parts
 
@@ -362,14 +362,15 @@ def _inner_name(tool: JsonObject) -> object:
 
 def called_names(messages: Iterable[Message]) -> frozenset[str]:
     """Name the tools called in messages, including calls run by the provider."""
-    found = {
-        part.name
-        for message in messages
-        if message.call_ids or any(sign in message.raw for sign in _CALLS)
-        for part in read_parts(message)
-        if part.kind is PartKind.CALL and part.name
-    }
-    return frozenset(found | {_RUN_BY[name] for name in found & _RUN_BY.keys()})
+    found = frozenset[str]().union(*map(_called_in, messages))
+    return found | {_RUN_BY[name] for name in found & _RUN_BY.keys()}
+
+
+@once_a_message
+def _called_in(message: Message) -> frozenset[str]:
+    if not message.call_ids and not any(sign in message.raw for sign in _CALLS):
+        return frozenset()
+    return frozenset(p.name for p in read_parts(message) if p.kind is PartKind.CALL and p.name)
 
 
 def pinned_tools(names: Iterable[str], called: Collection[str], wire: Wire) -> frozenset[str]:

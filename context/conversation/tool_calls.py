@@ -167,10 +167,13 @@ def match_answers(messages: Sequence[Message]) -> list[tuple[int, ...]]:
         For every message, as many indexes as answers; `NO_CALL` for an answer without a call.
     """
     open_calls: defaultdict[str, list[int]] = defaultdict(list)
-    owners = []
+    owners: list[tuple[int, ...]] = []
     for index, message in enumerate(messages):
-        waiting = [open_calls[call_id] for call_id in message.answer_ids]
-        owners.append(tuple(calls.pop() if calls else NO_CALL for calls in waiting))
+        if message.answer_ids:
+            waiting = [open_calls[call_id] for call_id in message.answer_ids]
+            owners.append(tuple(calls.pop() if calls else NO_CALL for calls in waiting))
+        else:
+            owners.append(())
         for call_id in message.call_ids:
             open_calls[call_id].append(index)
     return owners

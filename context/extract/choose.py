@@ -9,18 +9,16 @@ from itertools import pairwise
 from context.artifacts.types import ContentKind
 from context.extract.index import PassageIndex
 from context.extract.spans import NO_FRAME, STEPS, prior_of
-from context.recall.ranking import REACH_TOKENS, Hit, RecallStats, score_passages, weigh_terms
+from context.recall.ranking import (
+    REACH_TOKENS,
+    RecallScore,
+    RecallStats,
+    fades_between,
+    score_held,
+    weigh_terms,
+)
 from context.text.terms import index_terms, query_terms
 
-_REACH = {
-    ContentKind.CODE: 200,
-    ContentKind.DIFF: 100,
-    ContentKind.LOG: 100,
-    ContentKind.JSON: 60,
-    ContentKind.TABLE: 20,
-}
-"""Distance in tokens at which a mention counts e times less; rows and records hardly mention neighbours."""
-_PROSE_REACH = 200
 _SCORED_WHOLE = 1_500
 """Number of pieces up to which all are scored; beyond, only pieces with a term, and neighbours."""
 _MOST_HITS = 500
@@ -74,10 +72,13 @@ def rank_pieces(index: PassageIndex, query: str, text: str = "") -> PieceRanking
     near = (
         range(len(index.pieces)) if len(index.pieces) <= _SCORED_WHOLE else _around(held, len(index.pieces))
     )
-    hits = _hits(index, near, held)
-    scores = score_passages(hits, weights)
+    is_whole = len(near) == len(index.pieces)
+    centres = index.centres if is_whole else index.centres_of(near)
+    fades = index.fades if is_whole else fades_between(centres)
+    parts = zip(*score_held([held.get(place, ()) for place in near], fades, weights), strict=True)
+    scores = [RecallScore(around, share).whole for around, share in parts]
     if text:
-        scores = _Learner(index, near, hits, weights).add(scores, text)
+        scores = _Learner(index, near, centres, weights).add(scores, text)
     best = max(scores)
     return PieceRanking(
         {place: score / best for place, score in zip(near, scores, strict=True) if score > 0}, held, weights
@@ -113,27 +114,13 @@ def _around(held: Iterable[int], pieces: int) -> list[int]:
     return sorted(place for place in near if 0 <= place < pieces)
 
 
-def _hits(index: PassageIndex, near: Sequence[int], held: Mapping[int, Sequence[str]]) -> list[Hit]:
-    """Convert the pieces to the scale of the conversation ranking."""
-    reach = _PROSE_REACH if index.is_prose else _REACH.get(index.kind, REACH_TOKENS)
-    stretch = REACH_TOKENS / reach
-    hits, start, before = [], 0.0, 0
-    for place in near:
-        start += sum(index.tokens[before:place]) * stretch
-        hits.append(
-            Hit(int(start), max(int(index.tokens[place] * stretch), 1), frozenset(held.get(place, ())))
-        )
-        before = place
-    return hits
-
-
 @dataclass(frozen=True)
 class _Learner:
     """Learner of rare words from the best pieces, all together counted as one term."""
 
     index: PassageIndex
     near: Sequence[int]
-    hits: Sequence[Hit]
+    centres: Sequence[float]
     weights: Mapping[str, float]
 
     def add(self, scores: Sequence[float], text: str) -> list[float]:
@@ -148,7 +135,7 @@ class _Learner:
             for place in self.index.places(term):
                 if place in where:
                     mentions[where[place]] += value / total * len(learned) / 2
-        around = _spread(mentions, [hit.centre for hit in self.hits])
+        around = _spread(mentions, self.centres)
         return [
             (1 - _LEARNED_SHARE) * score + _LEARNED_SHARE * said / (said + _LEARNED_SATURATION)
             for score, said in zip(scores, around, strict=True)
@@ -314,7 +301,7 @@ class _PieceChoice:
 
     def fill(self) -> list[int]:
         """Take pieces while they fit."""
-        waiting = [(-self._priority(at), at) for at in self.values]
+        waiting = [(-self._first_priority(at, value), at) for at, value in self.values.items()]
         heapq.heapify(waiting)
         cheapest = min((self.index.tokens[at] for at in self.values), default=0) - MARK_TOKENS
         while waiting and self.left > cheapest:
@@ -354,6 +341,11 @@ class _PieceChoice:
         if chain is None:
             chain = self._chains[innermost] = self.index.frames_of(at)
         return chain
+
+    def _first_priority(self, at: int, value: float) -> float:
+        """Return the priority of a piece before any is taken."""
+        frames = sum([self.index.frame_tokens[frame] for frame in self._frames_of(at)])
+        return value / float((self.index.tokens[at] + frames + MARK_TOKENS) ** self.taste.cost_power)
 
     def _priority(self, at: int) -> float:
         said = 0.0

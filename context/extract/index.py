@@ -25,6 +25,7 @@ from context.extract.spans import (
     trim,
 )
 from context.extract.store import Rows, read_index, write_index
+from context.recall.ranking import REACH_TOKENS, fades_between
 from context.tokens.text import count_text
 
 _KNIVES: dict[ContentKind, Callable[[str, Sizes], CutText | None]] = {
@@ -67,6 +68,16 @@ def _trimmed(text: str, cut: CutText) -> CutText:
 
 _PROSE = (ContentKind.TEXT, ContentKind.MARKDOWN, ContentKind.HTML)
 _SAMPLE_CHARS = 4_096
+
+_REACH = {
+    ContentKind.CODE: 200,
+    ContentKind.DIFF: 100,
+    ContentKind.LOG: 100,
+    ContentKind.JSON: 60,
+    ContentKind.TABLE: 20,
+}
+"""Distance in tokens at which a mention counts e times less; rows and records hardly mention neighbours."""
+_PROSE_REACH = 200
 _FRAME = Piece._fields.index("frame")
 
 
@@ -181,6 +192,27 @@ class PassageIndex:
         if isinstance(self.pieces, Rows):
             return self.pieces.columns[_FRAME]
         return [piece.frame for piece in self.pieces]
+
+    @cached_property
+    def centres(self) -> list[float]:
+        """Middles of all pieces; see `centres_of`."""
+        return self.centres_of(range(len(self.pieces)))
+
+    @cached_property
+    def fades(self) -> list[float]:
+        """How much of a mention is left at the next piece, for each piece but the last."""
+        return fades_between(self.centres)
+
+    def centres_of(self, near: Sequence[int]) -> list[float]:
+        """Compute the middles of some pieces, ascending, on the scale of the ranking of conversations."""
+        reach = _PROSE_REACH if self.is_prose else _REACH.get(self.kind, REACH_TOKENS)
+        stretch = REACH_TOKENS / reach
+        centres, start, before = [], 0.0, 0
+        for place in near:
+            start += sum(self.tokens[before:place]) * stretch
+            centres.append(int(start) + max(int(self.tokens[place] * stretch), 1) / 2)
+            before = place
+        return centres
 
     def frames_of(self, piece: int) -> list[int]:
         """List the frames of a piece, the outermost first."""

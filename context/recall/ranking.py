@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from context.types import Message
 from context.wire.parts import PartKind, read_parts
@@ -60,8 +60,7 @@ class Placed(Protocol):
         """Terms of the passage; terms outside of the question are ignored."""
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """Place of a passage with a term of the question; its words are not loaded yet.
 
     Attributes:
@@ -158,8 +157,7 @@ def _rarity(frequency: int, passages: int) -> float:
     return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
 
 
-@dataclass(frozen=True)
-class RecallScore:
+class RecallScore(NamedTuple):
     """Relevance of a passage to a question.
 
     Attributes:
@@ -196,45 +194,58 @@ def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> li
 
 def score_parts(places: Sequence[Placed], weights: Mapping[str, float]) -> list[RecallScore]:
     """Score as `score_passages`, with both parts of each score."""
-    centres = [place.centre for place in places]
-    fades = [math.exp((a - b) / REACH_TOKENS) for a, b in pairwise(centres)]
-    breaks = [i for i, fade in enumerate(fades, 1) if fade == 0]
-    scores: list[RecallScore] = []
-    for a, b in pairwise([0, *breaks, len(places)]):
-        if b == a + 1:
-            scores.append(_score_alone(places[a], weights))
-        else:
-            scores += _score_stretch(places[a:b], [1.0, *fades[a : b - 1]], weights)
-    return scores
+    fades = fades_between([place.centre for place in places])
+    return list(map(RecallScore, *score_held([place.terms for place in places], fades, weights)))
 
 
-def _score_alone(place: Placed, weights: Mapping[str, float]) -> RecallScore:
-    """Score a passage without surroundings."""
-    share = sum(weights[term] for term in place.terms if term in weights)
-    return RecallScore(share / (1 + _SATURATION), share)
+def fades_between(centres: Sequence[float]) -> list[float]:
+    """Compute how much of a mention is left at the next passage, for each passage but the last."""
+    return [math.exp((a - b) / REACH_TOKENS) for a, b in pairwise(centres)]
 
 
-def _score_stretch(
-    places: Sequence[Placed], fades: Sequence[float], weights: Mapping[str, float]
-) -> list[RecallScore]:
-    """Score passages near enough to be surroundings of each other, by the terms found among them."""
-    found = frozenset[str]().union(*(place.terms for place in places))
-    scores = [0.0] * len(places)
-    coverage = [0.0] * len(places)
+def score_held(
+    held: Sequence[Iterable[str]], fades: Sequence[float], weights: Mapping[str, float]
+) -> tuple[list[float], list[float]]:
+    """Score passages as `score_parts` by their terms alone.
+
+    Args:
+        held: The terms of each passage.
+        fades: The result of `fades_between` for the passages.
+        weights: The weights of `weigh_terms`.
+
+    Returns:
+        The relevance of the surroundings of each passage, and the share of the question that it covers.
+    """
+    where: dict[str, list[int]] = {}
+    for at, terms in enumerate(held):
+        for term in terms:
+            where.setdefault(term, []).append(at)
+    around, coverage = [0.0] * len(held), [0.0] * len(held)
     for term, weight in weights.items():
-        if term not in found:
+        if term not in where:
             continue
-        own = [1.0 if term in place.terms else 0.0 for place in places]
-        sums, before, after = [], 0.0, 0.0
-        for mention, fade in zip(own, fades, strict=True):
-            before = before * fade + mention
-            sums.append(before)
-        for i in range(len(own) - 1, -1, -1):  # mentions on both sides, faded by distance; own ones once
-            mentions = sums[i] + after
-            scores[i] += weight * mentions / (mentions + _SATURATION)
-            coverage[i] += weight * own[i]
-            after = (after + own[i]) * fades[i]
-    return list(map(RecallScore, scores, coverage))
+        own = [0.0] * len(held)
+        for at in where[term]:
+            own[at] = 1.0
+            coverage[at] += weight
+        around = _with_mentions(around, own, fades, weight)
+    for at, share in enumerate(coverage) if not all(fades) or len(held) == 1 else ():
+        if not any(fades[max(at - 1, 0) : at + 1]):  # nothing surrounds it
+            around[at] = share / (1 + _SATURATION)
+    return around, coverage
+
+
+def _with_mentions(
+    around: Sequence[float], own: Sequence[float], fades: Sequence[float], weight: float
+) -> list[float]:
+    """Add the mentions of a term on both sides, faded by distance; own ones once."""
+    before = after = mentions = 0.0
+    sums = [before := before * fade + one for one, fade in zip(own, [1.0, *fades], strict=True)]
+    rest = [after := (after + one) * fade for one, fade in zip(own[:0:-1], fades[::-1], strict=True)]
+    return [
+        score + weight * (mentions := one + more) / (mentions + _SATURATION)
+        for score, one, more in zip(around, sums, [*rest[::-1], 0.0], strict=True)
+    ]
 
 
 def find_ranges(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from itertools import accumulate, groupby, pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from context.recall.passages import Passage
 from context.recall.ranking import RecallScore, score_parts
@@ -200,18 +200,13 @@ def choose_ranked(
     return _fit(chosen, max_tokens=max_tokens, count=count)
 
 
-@dataclass(frozen=True)
-class RankedPassage:
-    """A passage, its score, and its place: neighbours differ by 1, others by more."""
+class RankedPassage(NamedTuple):
+    """A passage, its score with both parts, and its place: neighbours differ by 1, others by more."""
 
     passage: Passage
     parts: RecallScore
     place: int
-
-    @property
-    def score(self) -> float:
-        """The score that orders passages."""
-        return self.parts.whole
+    score: float
 
 
 def rank_passages(passages: Sequence[Passage], weights: Mapping[str, float]) -> list[RankedPassage]:
@@ -220,7 +215,7 @@ def rank_passages(passages: Sequence[Passage], weights: Mapping[str, float]) -> 
         return []
     scores = score_parts(passages, weights)
     gaps = accumulate((1 if a.end == b.start else 2 for a, b in pairwise(passages)), initial=0)
-    ranked = map(RankedPassage, passages, scores, gaps)
+    ranked = map(RankedPassage, passages, scores, gaps, [score.whole for score in scores])
     return sorted(ranked, key=lambda entry: (-entry.score, -entry.place))
 
 

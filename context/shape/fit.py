@@ -11,7 +11,7 @@ from context.shape.rule_names import Fitting, ShapeRule
 from context.shape.target import SIGNED_ID, Target
 from context.shape.translate import OF_OTHERS, may_be_signed
 from context.tokens.families import ModelFamily
-from context.types import JsonObject, Message, Role, Wire
+from context.types import JsonObject, Message, Role, Wire, once_a_message
 from context.wire.format import shape_name
 from context.wire.formats import format_of
 from context.wire.neutral import LossKind, dump
@@ -151,6 +151,7 @@ def fit_body(body: JsonObject, fit: Fitting) -> JsonObject:
     return _FIT[fit.target.wire](body, fit) or body
 
 
+@once_a_message
 def must_look(message: Message, target: Target) -> bool:
     """Tell from the raw text whether a message may be affected by a rule."""
     raw = message.raw

@@ -59,6 +59,10 @@ class Target:
     host: str
     limits: RequestLimits
 
+    def __hash__(self) -> int:
+        """Hash the names alone; the rest follows from them."""
+        return hash((self.wire, self.model))
+
     @cached_property
     def form(self) -> Format:
         """The format's facts and functions."""
@@ -229,13 +233,18 @@ OWN_PARTS = frozenset(kind for kind, _ in _OWN_PARTS) | {"redacted_thinking"}
 
 
 @lru_cache(maxsize=1_024)
-def target_of(wire: Wire, model: str) -> Target:
+def target_of(wire: Wire, model: str, most_images: int | None = None) -> Target:
     """Find the rules for a model in a format.
 
     Args:
         wire: The format.
         model: The model's name at any host.
+        most_images: Largest number of images that was not refused; None if none was refused.
     """
+    if most_images is not None:
+        known = target_of(wire, model)
+        images = min(most_images, known.limits.images or most_images)
+        return replace(known, limits=replace(known.limits, images=images))
     family, host = family_of(model), model.strip().lower().partition("/")[0]
     host = host if "/" in model else ""
     if re.match(r"(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|cohere|deepseek|qwen)\.", model.lower()):

@@ -9,7 +9,7 @@ from context.tokens.media import Media, canonical_media_tokens, media_tokens
 from context.tokens.pieces import Pieces, pieces_of
 from context.tokens.text import EncodingName, count_text
 from context.tokens.tools import TOOLS_OVERHEAD, render_tools
-from context.types import JsonObject, Message, Wire
+from context.types import JsonObject, Message, Wire, once_a_message
 
 MESSAGE_OVERHEAD = 4
 """Canonical tokens around every message: the role and the delimiters."""
@@ -187,14 +187,16 @@ def count_of(messages: Iterable[Message], model: str | None = None) -> Count:
     tokens = wide = calls = number = 0
     for message in messages:
         both = measured(message)
-        extra = _media_extra(message, model) if model else 0
+        own_calls, has_media = _billed(message)
+        extra = _media_extra(message, model) if model and has_media else 0
         number += 1
         tokens += both.tokens + extra
         wide += (both.tokens_wide or 0) + extra
-        calls += _all_calls(message)
+        calls += own_calls
     return Count(tokens, wide, number, calls)
 
 
+@once_a_message
 def is_plain(message: Message) -> bool:
     """Say whether a message is only a role and a text, so that the text ends with the message.
 
@@ -237,16 +239,18 @@ def recounted_after(before: Message, after: Message) -> Message:
     return replace(after, tokens=max(tokens, 0), tokens_wide=max(wide, 0))
 
 
+@once_a_message
 def _media_extra(message: Message, model: str) -> int:
     """Return the model's bill for a message's media beyond the stored count, >= 0."""
-    if '"type"' not in message.raw or not _MEDIA.search(message.raw):
-        return 0
     return max(0, media_correction(message.body, model))
 
 
-def _all_calls(message: Message) -> int:
-    """Count a message's calls, including calls with an answer in the same message."""
-    return pieces_of(message.body).calls if '_tool_use"' in message.raw else len(message.call_ids)
+@once_a_message
+def _billed(message: Message) -> tuple[int, bool]:
+    """Count all calls of a message, even those answered in it, and tell whether it may hold media."""
+    raw = message.raw
+    calls = pieces_of(message.body).calls if '_tool_use"' in raw else len(message.call_ids)
+    return calls, '"type"' in raw and _MEDIA.search(raw) is not None
 
 
 def fixed_tokens(pieces: Pieces, bill: Callable[[Media], int]) -> int:

@@ -13,7 +13,7 @@ from context.shape.fit import fit_body, fit_call_id, fit_message, must_look
 from context.shape.order import order_roles
 from context.shape.pictures import limit_pictures
 from context.shape.rule_names import MARK, Fitting, ShapeRule, few_marks, parts_of
-from context.shape.target import RequestLimits, target_of
+from context.shape.target import Target, target_of
 from context.tokens import EMPTY, Count, EncodingName, count_text
 from context.tokens.media import Media, canonical_media_tokens, media_tokens
 from context.tokens.message import (
@@ -26,7 +26,7 @@ from context.tokens.message import (
     recounted_after,
 )
 from context.tokens.pieces import Pieces, pieces_of
-from context.types import JsonObject, Message, Role, Wire
+from context.types import JsonObject, Message, Role, Wire, once_a_message
 from context.wire import ConvertedWindow, Loss, check_pairs, convert
 from context.wire.formats import format_of
 from context.wire.neutral import dump
@@ -171,11 +171,6 @@ class RefusedBefore:
         """Say whether a message goes without its reasoning."""
         return 0 < message.seq <= self.unsigned_seq or (self.is_new and message.seq == 0)
 
-    def within(self, limits: RequestLimits) -> RequestLimits:
-        """Lower the number of images known to be accepted by a model."""
-        known = [images for images in (limits.images, self.most_images) if images is not None]
-        return replace(limits, images=min(known, default=None))
-
 
 NOTHING_REFUSED = RefusedBefore()
 
@@ -209,8 +204,7 @@ class Sender:
         self.wire = wire
         self.form = format_of(wire)
         self.model = model
-        known = target_of(wire, model)
-        self.target = replace(known, limits=refused.within(known.limits))
+        self.target = target_of(wire, model, refused.most_images)
         self.has_system = has_system
         self.refused = refused
         self._fits: dict[int, list[Fitting]] = {}
@@ -230,17 +224,13 @@ class Sender:
             if is_plain(message):
                 yield message if message.wire is self.wire else replace(message, wire=self.wire)
                 continue
-            fit = Fitting(
-                self.target,
-                is_stored=message.seq != 0,
-                is_foreign=not self.target.made(message.model),
-                is_refused=self.refused.holds(message),
-            )
-            fitted = fit_message(message, fit)
+            is_same, changed, fit = _fitted(message, self.target, self.refused.holds(message))
             if fit.applied:
                 self._fits.setdefault(message.seq, []).append(fit)
-            if fitted is not None:
-                yield fitted if fitted is message else recounted_after(message, fitted)
+            if is_same:
+                yield message
+            elif changed is not None:
+                yield changed
 
     def count(self, messages: Sequence[Message]) -> Count:
         """Bound the cost of outgoing messages; exact if nothing is rewritten."""
@@ -383,6 +373,22 @@ class Sender:
             found = self._texts[text]
             tokens, wide = tokens + found[0] * times, wide + found[1] * times
         return tokens, wide
+
+
+@once_a_message
+def _fitted(message: Message, target: Target, is_refused: bool) -> tuple[bool, Message | None, Fitting]:
+    """Shape a message, and count it by the difference.
+
+    Returns:
+        Whether it stays as it is, the changed message, and the record of the changes; no message if unchanged
+        or without content.
+    """
+    is_foreign = not target.made(message.model)
+    fit = Fitting(target, is_stored=message.seq != 0, is_foreign=is_foreign, is_refused=is_refused)
+    fitted = fit_message(message, fit)
+    if fitted is None or fitted is message:
+        return fitted is message, None, fit
+    return False, recounted_after(message, fitted), fit
 
 
 def _stub(message: Message) -> JsonObject:
