@@ -17,7 +17,7 @@ from benchmarks.context_read import plain
 from benchmarks.context_read.cases import prepare
 from benchmarks.context_read.first import measure_first
 from benchmarks.context_read.readers import READERS, measure_readers
-from benchmarks.context_read.realistic import Samples, measure_cases
+from benchmarks.context_read.realistic import Samples, measure_cases, measure_cpu
 from benchmarks.report import save
 
 TENANTS = 3
@@ -83,6 +83,17 @@ def show_first(console: Console, results: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
+def show_cpu(console: Console, results: list[dict[str, Any]]) -> None:
+    """Print the processor time of a call, a row for each case and checkout."""
+    table = Table(title="Realistic read: processor time of a call, tasks after it included")
+    for column in ("case", "checkout", "CPU, ms", "CPU / healthz"):
+        table.add_column(column)
+    for one in results:
+        case, checkout, cpu_ms, of_healthz = one.values()
+        table.add_row(case, checkout, f"{cpu_ms:.1f}", f"{of_healthz:.1f}")
+    console.print(table)
+
+
 def show_readers(console: Console, results: dict[str, dict[str, float]]) -> None:
     """Print the readers' figures, a column for each server."""
     table = Table(title=f"{READERS} readers of {TENANTS} tenants: closed loop, and open at 70 % of its rate")
@@ -100,19 +111,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--readers-s", type=float, default=10)
     parser.add_argument("--before", type=Path, help="root of another checkout, read in the same way")
-    parser.add_argument("--only", choices=("plain", "realistic", "first", "readers"))
+    parser.add_argument("--only", choices=("plain", "realistic", "cpu", "first", "readers"))
     parser.add_argument(
         "--starts", type=int, default=3, help="fresh processes for each figure of a first read"
     )
     given, console = parser.parse_args(), Console()
     results: dict[str, Any] = {}
     with Stack(roles=(*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER)) as stack:
-        tenants = 1 if given.only in ("plain", "realistic", "first") else TENANTS
+        tenants = 1 if given.only in ("plain", "realistic", "cpu", "first") else TENANTS
         keys, after = prepare(stack, tenants) if given.only != "plain" else ([], 0)
         if given.only in (None, "plain"):
             results["plain"] = show_plain(console, plain.measure(stack, given.rounds))
         if given.only in (None, "realistic"):
             results["realistic"] = show_realistic(console, measure_cases(stack, after, given.rounds))
+        if given.only in (None, "cpu"):
+            results["cpu"] = measure_cpu(stack, given.before, max(given.rounds // 6, 20))
+            show_cpu(console, results["cpu"])
         if given.only in (None, "first"):
             results["first"] = measure_first(stack, given.starts, given.before)
             show_first(console, results["first"])

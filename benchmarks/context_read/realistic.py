@@ -4,7 +4,10 @@ import re
 import statistics
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -102,6 +105,35 @@ def measure_cases(stack: Stack, after: int, rounds: int) -> dict[str, Samples]:
             one.cpu_ms = _cpu_ms(client, pid, f"/v1/sessions/{SESSION}/context", bodies)
             one.health_cpu_ms = _cpu_ms(client, pid, "/healthz", [None] * 1000)
     return samples
+
+
+def measure_cpu(stack: Stack, before: Path | None, rounds: int) -> list[dict[str, Any]]:
+    """Measure the processor time of a call, tasks after the answer included, of both checkouts in turns.
+
+    Args:
+        stack: A stack with the conversation and the catalogs.
+        before: Root of another checkout; None for the present one alone.
+        rounds: Reads of each case in each of three turns; the least counts, since others share the machine.
+    """
+    asked, headers = questions(), {"Authorization": f"Bearer {stack.at.api_key}"}
+    roots = {"before": before, "now": None} if before else {"now": None}
+    url = f"/v1/sessions/{SESSION}/context"
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    with ExitStack() as open_until_end:
+        servers = {}
+        for name, root in roots.items():
+            base_url, pid = open_until_end.enter_context(serving(stack, root=root))
+            client = httpx.Client(base_url=base_url, headers=headers, timeout=60)
+            servers[name] = open_until_end.enter_context(client), pid
+        for case, _, (name, (client, pid)) in product(CASES, range(3), servers.items()):
+            _cpu_ms(client, pid, url, [body_of(case, next(asked)) for _ in range(WARM)])
+            read = _cpu_ms(client, pid, url, [body_of(case, next(asked)) for _ in range(rounds)])
+            health = _cpu_ms(client, pid, "/healthz", [None] * 300)
+            found.setdefault((case.name, name), []).append((read, health))
+    return [
+        {"case": case, "checkout": name, "cpu_ms": min(reads), "of_healthz": min(reads) / min(healths)}
+        for (case, name), (reads, healths) in ((key, zip(*both, strict=True)) for key, both in found.items())
+    ]
 
 
 def _trips(answer: httpx.Response) -> tuple[int, int]:

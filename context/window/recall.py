@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from context.conversation.transcript import RenderedLine, RenderLimits, render_transcript
 from context.recall.offer import NO_OFFER, RecallOffer
-from context.summary.extractive.summarize import summarize
+from context.summary.extractive.summarize import Summarizer
 from context.summary.others_words import users_language
 from context.summary.prompt import SummaryInput
 from context.tokens import Count
 from context.tokens.message import count_of
-from context.types import Message, Wire
+from context.types import Message, Wire, once_a_message
 from context.window.raw_turns import RecallChooser
 from context.window.types import NOTE_ONLY, ActiveSummary, Recalled, notes_message
 
@@ -117,6 +117,7 @@ FRAME_TOKENS = 130
 
 _LIMITS = RenderLimits(result_chars=6_000)
 _TRIES = 3
+_MOST_LENGTHS = 16
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class BriefNotes:
         """Write the notes at a cost of at most `most`; None without room for a line."""
         tokens = int(most / self.rate) - FRAME_TOKENS
         for _ in range(_TRIES):
-            text = _notes_of(self._lines, tokens) if tokens > 0 else ""
+            text = _notes_of(self.covered[-1], self._lines).write(tokens) if tokens > 0 else ""
             if not text:
                 return None
             first, last = self.covered[0].seq, self.covered[-1].seq
@@ -162,7 +163,23 @@ class BriefNotes:
         return render_transcript(self.covered, limits=_LIMITS)
 
 
-@lru_cache(maxsize=64)
-def _notes_of(lines: tuple[RenderedLine, ...], tokens: int) -> str:
-    """Write the notes; kept, since the steps of a turn need the same."""
-    return summarize(SummaryInput(lines=lines, budget_tokens=tokens, language=users_language(lines)))
+class _Notes:
+    """Notes of some lines in any length; those of the last lengths are kept."""
+
+    def __init__(self, lines: tuple[RenderedLine, ...]) -> None:
+        self._writer = Summarizer(SummaryInput(lines, budget_tokens=0, language=users_language(lines)))
+        self._kept: dict[int, str] = {}
+
+    def write(self, tokens: int) -> str:
+        """Write the notes in so many tokens."""
+        if tokens not in self._kept:
+            if len(self._kept) >= _MOST_LENGTHS:
+                self._kept.clear()
+            self._kept[tokens] = self._writer.write(tokens)
+        return self._kept[tokens]
+
+
+@once_a_message
+def _notes_of(_last: Message, lines: tuple[RenderedLine, ...]) -> _Notes:
+    """Read the lines once: the steps of a turn, and other questions, need notes of the same lines."""
+    return _Notes(lines)

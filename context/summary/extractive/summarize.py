@@ -90,17 +90,36 @@ def summarize(request: SummaryInput, *, count: Callable[[str], int] = count_text
         Notes of at most `request.budget_tokens` counted tokens, in the sections of every summary; "" when the
         budget has no room for a single line. Of words without content, such as greetings, a line or two.
     """
-    header = _WHAT_IT_IS.get(request.language, _WHAT_IT_IS["en"])
-    covered = covered_identifiers(request.lines, limit=_MAX_NAMES)
-    titles = {
-        section: count(title) + 2 * LINE_TOKENS for section, title in section_titles(request.language).items()
-    }
-    points = _dedupe([*_carried(request), *find_points(request.lines)])
-    writer = _SummaryWriter(
-        request, covered, PointChoice(points, titles, count), _names(request, covered), count
-    )
-    budget = _budget(request, count)
-    return _fitted(writer, header, budget) or _repeated(request, header, budget, count)
+    return Summarizer(request, count).write(request.budget_tokens)
+
+
+class Summarizer:
+    """Writer of summaries of the same lines in any length: what the lines say is found once."""
+
+    def __init__(self, request: SummaryInput, count: Callable[[str], int] = count_text) -> None:
+        """Read the lines.
+
+        Args:
+            request: Input of the summary; the budget is left to `write`.
+            count: Function that counts the tokens of a text.
+        """
+        self._request, self._count = request, count
+        self._covered_tokens = sum(count(line.text) for line in request.lines)
+        self._covered_tokens += count(request.previous_summary or "")
+        covered = covered_identifiers(request.lines, limit=_MAX_NAMES)
+        titles = section_titles(request.language).items()
+        sizes = {section: count(title) + 2 * LINE_TOKENS for section, title in titles}
+        points = _dedupe([*_carried(request), *find_points(request.lines)])
+        choice = PointChoice(points, sizes, count)
+        self._writer = _SummaryWriter(request, covered, choice, _names(request, covered), count)
+
+    def write(self, budget_tokens: int) -> str:
+        """Write the summary within a budget; see `summarize`."""
+        request, count = self._request, self._count
+        header = _WHAT_IT_IS.get(request.language, _WHAT_IT_IS["en"])
+        share = _AGGRESSIVE_SHARE if request.aggressive else 1.0
+        budget = min(int(budget_tokens * share), int(self._covered_tokens * _TARGET_SHARE))
+        return _fitted(self._writer, header, budget) or _repeated(request, header, budget, count)
 
 
 def _repeated(request: SummaryInput, header: str, budget: int, count: Callable[[str], int]) -> str:
@@ -185,12 +204,6 @@ class _SummaryWriter:
                 fitting.append(name)
         starts = range(0, len(fitting), _NAMES_A_LINE)
         return [", ".join(f"`{name}`" for name in fitting[start : start + _NAMES_A_LINE]) for start in starts]
-
-
-def _budget(request: SummaryInput, count: Callable[[str], int]) -> int:
-    covered = sum(count(line.text) for line in request.lines) + count(request.previous_summary or "")
-    share = _AGGRESSIVE_SHARE if request.aggressive else 1.0
-    return min(int(request.budget_tokens * share), int(covered * _TARGET_SHARE))
 
 
 def _lines(chosen: Sequence[Point], section: Section) -> list[str]:

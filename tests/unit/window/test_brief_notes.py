@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
+from context.conversation.transcript import RenderLimits, render_transcript
+from context.summary.extractive.summarize import summarize
+from context.summary.others_words import users_language
+from context.summary.prompt import SummaryInput
 from context.tokens.budget import Budget
-from context.types import Message
+from context.types import Message, Wire
 from context.window.assemble import ActiveSummary, Window, WindowRequest, build_messages
-from context.window.recall import MOST_COVERED
+from context.window.recall import FRAME_TOKENS, MOST_COVERED, BriefNotes
 from tests.unit.histories import number, says
 from tests.unit.recall.test_recall_window import ASIDE, GATE, offer
 from tests.unit.windows import check_window, counted, long_turn, request, texts_of
@@ -89,3 +93,17 @@ def test_a_large_newest_turn_leaves_room_for_a_line_that_answers(limit: int) -> 
     assert GATE in texts_of(window)
     assert window.certificate.tail is not None
     assert window.certificate.tail[1] == newest[-1].seq
+
+
+def test_notes_of_the_same_messages_in_another_length_read_them_once() -> None:
+    covered = long_turn(1, RECORD)
+    brief = BriefNotes(covered, Wire.OPENAI, lambda count: count.tokens, 1.0)
+    short, long = (brief.write(most) for most in (185, 700))
+    assert short is not None
+    assert long is not None
+    assert len(short[0].text) < len(long[0].text)
+    lines = render_transcript(covered, limits=RenderLimits(result_chars=6_000))
+    said = SummaryInput(lines, 185 - FRAME_TOKENS, users_language(lines))
+    assert short[0].text == summarize(said)
+    kept = [key for key in covered[-1].found if isinstance(key, tuple) and lines in key]
+    assert len(kept) == 1
