@@ -203,6 +203,7 @@ PROBLEM = {
         "detail": {"type": "string", "description": "What is wrong, in a sentence."},
         "field": {"type": "string", "description": "Which field, where it is one."},
         "limit": {"type": "integer", "description": "The limit that was passed, where it was one."},
+        "held": {"type": "boolean", "description": "Whether others changed the same rows for too long."},
     },
 }
 KEY = {"type": "http", "scheme": "bearer", "description": "A key that `afterturn keys create` printed."}

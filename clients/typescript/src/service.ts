@@ -173,8 +173,10 @@ export class Service {
   async #call<Answer>(path: string, body: string, most = this.#attempts): Promise<Answer> {
     if (Date.now() < this.#restsUntil) throw new UnavailableError("a call failed a moment ago");
     const endsAt = Date.now() + this.#timeoutMs;
+    let isHeld = false;
     for (let attempt = 1; ; attempt += 1) {
-      const { response, reason, wishMs } = await this.#attempt(path, body, endsAt);
+      const { response, reason, wishMs, held } = await this.#attempt(path, body, endsAt);
+      isHeld = held ?? (isHeld && reason.startsWith("TimeoutError")); // a time-out waits for the session again
       if (response) {
         this.#failures = 0;
         return (await read(response)) as Answer;
@@ -182,7 +184,7 @@ export class Service {
       const mostMs = Math.min(MOST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
       const delayMs = wishMs + mostMs * (0.1 + 0.9 * Math.random());
       if (attempt >= most || Date.now() + delayMs >= endsAt) {
-        this.#rest(reason, wishMs);
+        if (!isHeld) this.#rest(reason, wishMs); // others change this session: other sessions are served
         throw new UnavailableError(reason);
       }
       await new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -193,7 +195,7 @@ export class Service {
     path: string,
     body: string,
     endsAt: number,
-  ): Promise<{ response?: Reply; reason: string; wishMs: number }> {
+  ): Promise<{ response?: Reply; reason: string; wishMs: number; held?: boolean }> {
     let reply: Reply;
     try {
       const response = await fetch(this.#url + path, {
@@ -208,7 +210,8 @@ export class Service {
     }
     const wish = reply.headers.get("retry-after") ?? "";
     if (reply.status >= 500 || reply.status === 408 || reply.status === 429) {
-      return { reason: `status ${reply.status}`, wishMs: /^\d+$/.test(wish) ? Number(wish) * 1_000 : 0 };
+      const wishMs = /^\d+$/.test(wish) ? Number(wish) * 1_000 : 0;
+      return { reason: `status ${reply.status}`, wishMs, held: tellsHeld(reply.text) };
     }
     const version = reply.headers.get("afterturn-api");
     if (version === null ? !this.#isKnown : version.split(".")[0] !== API_MAJOR) {
@@ -247,6 +250,15 @@ function read(reply: Reply): unknown {
   }
   if (reply.status >= 400) throw new RefusedError(reply.status, (told ?? {}) as Partial<Problem>);
   return told;
+}
+
+/** Tell whether a problem says that others change the same session, and the service serves other sessions. */
+function tellsHeld(text: string): boolean {
+  try {
+    return (JSON.parse(text) as Partial<Problem>).held === true;
+  } catch {
+    return false;
+  }
 }
 
 function reasonOf(error: unknown): string {

@@ -156,6 +156,21 @@ test("a chat goes on while the service is away, and each turn is stored once", a
   );
 });
 
+test("a session that others hold leaves the chats of other sessions with the service", async () => {
+  const door = await Door.before(stack);
+  const { llm, middleware } = wrap({ url: door.url, warn: () => {} });
+  const other = `${sessionId}-other`;
+  door.heldSession = sessionId;
+  await generateText({ model: llm, prompt: "one" });
+  assert.equal(middleware.waiting, 1);
+  await generateText({ model: llm, prompt: "two", providerOptions: { afterturn: { sessionId: other } } });
+  assert.equal((await stack.turns(other)).length, 1);
+  door.heldSession = "";
+  assert.equal(await middleware.flush(), 0);
+  door.close();
+  assert.equal((await stack.turns(sessionId)).length, 1);
+});
+
 test("a closed door closes the chat where it must not go on without", async () => {
   const { llm } = wrap({ url: "http://127.0.0.1:1", failOpen: false, timeoutMs: 1_000 });
   await assert.rejects(generateText({ model: llm, prompt: "x", maxRetries: 0 }), /fetch failed/);

@@ -105,6 +105,7 @@ export class Model {
 /** A way to the service that a test may shut. */
 export class Door {
   isOpen = true;
+  heldSession = "";
   calls = 0;
   #server!: Server;
 
@@ -117,6 +118,12 @@ export class Door {
         return;
       }
       const { method, headers, url } = incoming;
+      if (door.heldSession && url!.includes(`/${door.heldSession}/turns`)) {
+        const problem = { type: "unavailable", status: 503, detail: "others held the same rows", held: true };
+        outgoing.writeHead(503, { "content-type": "application/problem+json", "retry-after": "0" });
+        outgoing.end(JSON.stringify(problem));
+        return;
+      }
       const passed = request(stack.url + url, { method, headers }, (answer) => {
         outgoing.writeHead(answer.statusCode!, answer.headers);
         answer.pipe(outgoing);
