@@ -80,10 +80,11 @@ def choose_tools(
         config: The policy.
 
     Returns:
-        The names that stay, in the caller's order, or None if all stay; and the reason.
+        The names that stay, or None if all stay; and the reason. The names stand in the caller's order, or,
+        without given names, the needed ones before the pinned ones, which are sorted.
     """
     if tools is None:
-        return tuple(dict.fromkeys([*wanted, *pinned])), "tools.by_category"
+        return tuple(dict.fromkeys([*wanted, *sorted(pinned)])), "tools.by_category"
     judged = config.known_tools.intersection(tools)
     if not judged:
         return None, NONE_KNOWN
@@ -98,7 +99,8 @@ def named_tools(tools: Sequence[str], words: Sequence[str]) -> list[str]:
     """List the tools requested by name in a message; `words` are the message's words, folded, in order."""
     is_kept = len(tools) <= _MOST_KEPT and sum(map(len, tools)) <= _MOST_CHARS_KEPT
     by_head = (_by_head if is_kept else _by_head.__wrapped__)(tuple(tools))
-    return [name for head in by_head.keys() & set(words) for name in by_head[head] if is_named(name, words)]
+    heads = [head for head in dict.fromkeys(words) if head in by_head]
+    return [name for head in heads for name in by_head[head] if is_named(name, words)]
 
 
 @lru_cache(_LISTS_KEPT)

@@ -2,7 +2,8 @@
 
 import tracemalloc
 
-from context.preflight.choose_tools import named_tools
+from context.preflight.choose_tools import choose_tools, named_tools
+from context.preflight.config import PreflightRules
 
 
 def test_a_tool_that_is_asked_for_by_name_is_found_in_a_long_list() -> None:
@@ -27,3 +28,12 @@ def test_long_lists_are_not_kept() -> None:
 
 def test_long_names_are_not_kept() -> None:
     assert _kept_bytes(calls=10, names=400, chars=340) < 100_000
+
+
+def test_the_same_call_names_its_tools_in_the_same_order_in_every_process() -> None:
+    """Sets of words and of pinned names are ordered by each process's own hashes."""
+    pinned, names = [f"pinned_{number}" for number in range(50)], [f"w{number}_x" for number in range(50)]
+    chosen, _ = choose_tools(["wanted"], None, pinned=set(pinned), config=PreflightRules())
+    assert chosen == ("wanted", *sorted(pinned))
+    words = [word for name in names for word in name.split("_")]
+    assert named_tools(names[::-1], words) == names
