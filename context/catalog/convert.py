@@ -201,6 +201,17 @@ class ConvertedTools:
     tools: list[JsonObject] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     losses: list[tuple[LossKind, str]] = field(default_factory=list)
+    _names: set[str] = field(default_factory=set)
+
+    def add(self, tool: JsonObject) -> None:
+        """Add a definition, unless its name is there already: providers refuse a name listed twice."""
+        name = _named(tool).get("name")
+        if isinstance(name, str) and name in self._names:
+            self.lose(LossKind.TOOL_NAME, "a tool listed more than once goes out by its first definition")
+            return
+        if isinstance(name, str):
+            self._names.add(name)
+        self.tools.append(tool)
 
     def lose(self, kind: LossKind, why: str) -> None:
         """Note a loss once."""
@@ -225,7 +236,7 @@ def convert_tools(tools: Sequence[JsonObject], wire: Wire, family: ModelFamily) 
             kind = str(tool.get("type") or next(iter(tool)))[:40]
             done.lose(LossKind.CONTENT, f"the tool {kind} of another provider was left out")
         else:
-            done.tools.append(_converted(tool, form, family, done))
+            done.add(_converted(tool, form, family, done))
     return done
 
 
@@ -276,8 +287,13 @@ def _is_foreign(tool: JsonObject, form: Format, family: ModelFamily) -> bool:
     return any(not form.is_chat or family not in owner.tools.own_families for owner in owners)
 
 
+def _named(tool: JsonObject) -> JsonObject:
+    """Return the part of a definition that holds its name."""
+    return next((tool[key] for key in ("function", "custom") if isinstance(tool.get(key), dict)), tool)
+
+
 def _converted(tool: JsonObject, form: Format, family: ModelFamily, done: ConvertedTools) -> JsonObject:
-    inner = next((tool[key] for key in ("function", "custom") if isinstance(tool.get(key), dict)), tool)
+    inner = _named(tool)
     name, kind = inner.get("name"), tool.get("type")
     if not isinstance(name, str) or not name or kind not in {None, "function", "custom"}:
         return tool

@@ -197,3 +197,22 @@ def test_arguments_without_an_object_at_the_top_become_one_and_alternatives_are_
     either = {"anyOf": [SCHEMA, {"type": "object", "properties": {"id": {"type": "integer"}}}]}
     both = {"type": "object", "properties": {"q": {"type": "string"}, "id": {"type": "integer"}}}
     assert arguments(either) == (both, [LossKind.ARGUMENTS])
+
+
+@pytest.mark.parametrize("wire", list(Wire))
+def test_a_tool_listed_twice_goes_out_once(wire: Wire) -> None:
+    """Anthropic and others refuse a request whose tools share a name, in every later turn again."""
+    first: JsonObject = {"name": "find", "description": "One.", "parameters": {}}
+    second = {**first, "description": "Two."}
+    free: JsonObject = {"type": "custom", "custom": {"name": "write", "description": "Write."}}
+    servers = (
+        [{"type": "mcp", "server_label": label} for label in ("a", "b")] if wire is Wire.RESPONSES else []
+    )
+    given: list[JsonObject] = [first, free, {"type": "function", "function": second}, free, *servers]
+    converted = convert_tools(given, wire, ModelFamily.OPENAI)
+    assert len(converted.tools) == 2 + len(servers)
+    assert "One." in str(converted.tools)
+    assert "Two." not in str(converted.tools)
+    twice = "a tool listed more than once goes out by its first definition"
+    assert (LossKind.TOOL_NAME, twice) in converted.losses
+    assert (LossKind.TOOL_NAME, twice) not in convert_tools(given[:2], wire, ModelFamily.OPENAI).losses
