@@ -11,7 +11,7 @@ from context.tokens.media import Media, MediaKind
 from context.tokens.pieces import media_of
 from context.types import JsonObject, Message
 from context.wire.formats import format_of
-from context.wire.neutral import LossKind, dump
+from context.wire.neutral import LossKind, dump, member
 
 _SIGNS = ("image", "file", "document", "video", "audio")
 _DATA_TYPE = re.compile(r"data:(image/[\w.+-]+)[;,]", re.ASCII | re.IGNORECASE)
@@ -189,6 +189,28 @@ def _with_notes(message: Message, places: dict[int, ShapeRule]) -> Message:
         return {"type": kind, "text": note(media)}
 
     return replace(message, raw=dump(_mapped(message.body, change)))
+
+
+def with_result_notes(message: Message) -> tuple[JsonObject, int]:
+    """Put notes in place of files in a message's results; return the body and the characters left out."""
+    form, left_out = format_of(message.wire), 0
+
+    def change(part: JsonObject) -> JsonObject:
+        nonlocal left_out
+        if (media := media_of(part)) is None:
+            return part
+        left_out += _chars(part)
+        return {"type": form.user_text, "text": note(media)}
+
+    body = message.body
+    if form.result_key is not None:
+        return _mapped(body, change), left_out
+    blocks = body.get("content")
+    kept = [
+        _part(block, change) if str(member(block, "type")).endswith("tool_result") else block
+        for block in (blocks if isinstance(blocks, list) else ())
+    ]
+    return {**body, "content": kept or blocks}, left_out
 
 
 def note(media: Media) -> str:

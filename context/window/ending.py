@@ -169,7 +169,10 @@ def keep_steps(messages: Sequence[Message], budget_tokens: int) -> list[int]:
     Returns:
         The indexes of the messages that stay, ascending.
     """
-    least = [message.tokens for message in trim_open_turn(messages, 1, count_stored).messages]
+    shortest = trim_open_turn(messages, 1, count_stored).messages
+    least = [
+        (short if whole.answer_ids else whole).tokens for short, whole in zip(shortest, messages, strict=True)
+    ]
     over = sum(least) - budget_tokens
     if over <= 0:
         return list(range(len(messages)))

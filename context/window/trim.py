@@ -1,14 +1,17 @@
 """Trimming of one turn: a smaller copy with shortened tool results and whole pairs."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from context.shape.pictures import with_result_notes
+from context.shape.translate import unsigned
 from context.text.cut import ceil_border, floor_border
 from context.types import JsonObject, Message
+from context.wire.anthropic.write import parse_arguments
 from context.wire.formats import format_of
+from context.wire.neutral import dump
 
 FLOOR_CHARS = 240
 """Characters that always stay of a result's text, enough to recognize the result."""
@@ -26,6 +29,8 @@ _HEAD_SHARE = 2 / 3
 _TEXT_KEYS = ("text", "stdout", "stderr")
 
 _Rewrite = Callable[[str], str]
+_Texts = Callable[[Message, _Rewrite], JsonObject]
+"""Rewrite certain texts of a message, and return the body."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,7 @@ def trim_turn(
     count: Callable[[Message], int],
     *,
     floor_chars: int = FLOOR_CHARS,
+    texts: _Texts | None = None,
 ) -> TrimmedTurn | None:
     """Shorten the tool results of a turn until the turn fits; all other words stay unchanged.
 
@@ -86,21 +92,23 @@ def trim_turn(
         budget_tokens: The token budget of the turn.
         count: Counts one message as `Message.tokens` was counted; called for shortened copies only.
         floor_chars: Characters that stay of every text in a result, >= 0.
+        texts: The texts to shorten; by default those of results.
 
     Returns:
         The copy, or None when the turn does not fit even with every result at the floor.
     """
-    sizes = [_result_sizes(message) for message in messages]
+    texts = texts or _with_results
+    sizes = [_sizes(message, texts) for message in messages]
     steps = list(_steps(sizes, floor_chars))
     taken = _count_steps(messages, sizes, steps, budget_tokens)
     copies = [_Copy(message) for message in messages]
     for index, cap in dict(steps[:taken]).items():
-        copies[index] = _shortened(copies[index], messages[index], cap, count)
+        copies[index] = _shortened(copies[index], messages[index], cap, count, texts)
     tokens = sum(copy.message.tokens for copy in copies)
     for index, cap in steps[taken:]:
         if tokens <= budget_tokens:
             break
-        shorter = _shortened(copies[index], messages[index], cap, count)
+        shorter = _shortened(copies[index], messages[index], cap, count, texts)
         tokens += shorter.message.tokens - copies[index].message.tokens
         copies[index] = shorter
     if tokens > budget_tokens:
@@ -114,8 +122,9 @@ def trim_open_turn(
     """Shorten the tool results of an open turn until the turn fits, the oldest first.
 
     The results of the latest calls stay whole unless nothing else helps, and are then cut as little as
-    possible. A multiple of a share of the room is freed, so that most later steps cut alike and a provider's
-    cache lasts. Calls, ids, words of people and of models are not touched.
+    possible; after them the arguments of these calls, and at last files in the results become notes. A
+    multiple of a share of the room is freed, so that most later steps cut alike and a provider's cache lasts.
+    Ids, words of people and of models, and calls with a signature are not touched.
 
     Args:
         messages: The turn so far, the new messages included.
@@ -123,7 +132,7 @@ def trim_open_turn(
         count: Counts one message as `Message.tokens` was counted; called for shortened copies only.
 
     Returns:
-        The copy; if the turn does not fit even so, with every result at the floor.
+        The copy; if the turn does not fit even so, as short as possible.
     """
     copies = [_Copy(message) for message in messages]
     newest = _start_of_newest(messages)
@@ -136,9 +145,14 @@ def trim_open_turn(
         shorter = _shortened(copies[index], messages[index], cap, count)
         freed = copies[index].message.tokens - shorter.message.tokens
         copies[index], to_free, over = shorter, to_free - freed, over - freed
-    if over > 0:
-        room = sum(copy.message.tokens for copy in copies[newest:]) - over
-        copies[newest:] = _cut_newest(messages[newest:], room, count)
+    results = [place for place in range(newest, len(messages)) if messages[place].answer_ids]
+    answered = {call_id for place in results for call_id in messages[place].answer_ids}
+    calls = [place for place in range(newest) if answered.intersection(messages[place].call_ids)]
+    for places, texts in ((results, _with_results), (calls, _with_arguments)):
+        if over > 0:
+            over -= _cut_least(copies, places, over, count, texts)
+    for place in results if over > 0 else ():
+        copies[place] = _without_files(copies[place], count)
     shown = [copy.message for copy in copies]
     return TrimmedTurn(shown, _trims(messages, copies), sum(message.tokens for message in shown))
 
@@ -152,15 +166,20 @@ def _oldest_first(results: Sequence[int]) -> Iterator[tuple[int, int]]:
     yield from ((index, FLOOR_CHARS) for index in results[-OLDER_RESULTS:])
 
 
-def _cut_newest(
-    messages: Sequence[Message], budget_tokens: int, count: Callable[[Message], int]
-) -> list[_Copy]:
-    """Cut results as little as possible; to the floor if the turn still does not fit."""
-    rest = trim_turn(messages, budget_tokens, count) if budget_tokens > 0 else None
-    if rest is None:
-        return [_shortened(_Copy(message), message, FLOOR_CHARS, count) for message in messages]
-    cut = {trim.index: trim.chars_left_out for trim in rest.trims}
-    return [_Copy(message, cut.get(place, 0)) for place, message in enumerate(rest.messages)]
+def _cut_least(
+    copies: list[_Copy], places: Sequence[int], over: int, count: Callable[[Message], int], texts: _Texts
+) -> int:
+    """Cut texts of whole messages by no more tokens than needed, else to the floor; return what is freed."""
+    whole = [copies[place].message for place in places]
+    before = sum(message.tokens for message in whole)
+    rest = trim_turn(whole, before - over, count, texts=texts) if before > over else None
+    cut = {trim.index: trim.chars_left_out for trim in rest.trims} if rest else {}
+    for number, place in enumerate(places):
+        if rest is None:
+            copies[place] = _shortened(copies[place], whole[number], FLOOR_CHARS, count, texts)
+        else:
+            copies[place] = _Copy(rest.messages[number], cut.get(number, 0))
+    return before - sum(copies[place].message.tokens for place in places)
 
 
 def _start_of_newest(messages: Sequence[Message]) -> int:
@@ -226,8 +245,14 @@ def _count_steps(
     return len(steps)
 
 
-def _shortened(copy: _Copy, message: Message, cap: int, count: Callable[[Message], int]) -> _Copy:
-    """Shorten every text in the results of a message; keep the present copy if nothing is saved."""
+def _shortened(
+    copy: _Copy,
+    message: Message,
+    cap: int,
+    count: Callable[[Message], int],
+    texts: _Texts | None = None,
+) -> _Copy:
+    """Shorten texts of a message, by default of its results; keep the present copy if nothing is saved."""
     left_out = 0
 
     def rewrite(text: str) -> str:
@@ -236,10 +261,20 @@ def _shortened(copy: _Copy, message: Message, cap: int, count: Callable[[Message
         left_out += chars
         return short
 
-    body = _with_results(message, rewrite)
-    if not left_out:
-        return copy
-    shorter = replace(message, raw=json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+    body = (texts or _with_results)(message, rewrite)
+    return _smaller(copy, message, body, left_out, count) if left_out else copy
+
+
+def _without_files(copy: _Copy, count: Callable[[Message], int]) -> _Copy:
+    """Put notes in place of the files in a message; keep the present copy if nothing is saved."""
+    body, chars = with_result_notes(copy.message)
+    return _smaller(copy, copy.message, body, copy.chars_left_out + chars, count) if chars else copy
+
+
+def _smaller(
+    copy: _Copy, message: Message, body: JsonObject, left_out: int, count: Callable[[Message], int]
+) -> _Copy:
+    shorter = replace(message, raw=dump(body))
     shorter = replace(shorter, tokens=count(shorter))
     return _Copy(shorter, left_out) if shorter.tokens < copy.message.tokens else copy
 
@@ -252,15 +287,15 @@ def _trims(messages: Sequence[Message], copies: Sequence[_Copy]) -> list[Trim]:
     ]
 
 
-def _result_sizes(message: Message) -> list[int]:
-    """Measure the texts in the results of a message."""
+def _sizes(message: Message, texts: _Texts) -> list[int]:
+    """Measure the texts of a message that may be shortened."""
     sizes: list[int] = []
 
     def measure(text: str) -> str:
         sizes.append(len(text))
         return text
 
-    _with_results(message, measure)
+    texts(message, measure)
     return sizes
 
 
@@ -292,5 +327,56 @@ def _with_output(output: Any, rewrite: _Rewrite) -> Any:
 def _with_part(part: Any, rewrite: _Rewrite) -> Any:
     if not isinstance(part, dict):
         return part
-    texts = {key: rewrite(part[key]) for key in _TEXT_KEYS if isinstance(part.get(key), str)}
+    texts: JsonObject = {key: rewrite(part[key]) for key in _TEXT_KEYS if isinstance(part.get(key), str)}
+    if isinstance(part.get("content"), list):
+        texts["content"] = _with_output(part["content"], rewrite)
+    source = part.get("source")
+    if isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str):
+        texts["source"] = {**source, "data": rewrite(source["data"])}
     return {**part, **texts}
+
+
+def _with_arguments(message: Message, rewrite: _Rewrite) -> JsonObject:
+    """Rewrite the arguments of a message's calls; signed calls stay as their provider signed them."""
+    if not message.call_ids:
+        return {}
+    body: JsonObject = _with_call(message.body, rewrite)
+    for place in ("tool_calls", "content"):
+        if isinstance(calls := body.get(place), list):
+            body = {**body, place: [_with_call(call, rewrite) for call in calls]}
+    return body
+
+
+_OWN_CALLS = frozenset({"function_call", "custom_tool_call", "tool_use"})
+"""Types of the items and blocks that are a call."""
+
+
+def _with_call(call: Any, rewrite: _Rewrite) -> Any:
+    if not isinstance(call, dict) or unsigned(call) is not call:
+        return call
+    for place in ("function", "custom"):
+        if isinstance(call.get(place), dict):
+            return {**call, place: _with_fields(call[place], rewrite)}
+    return _with_fields(call, rewrite) if call.get("type") in _OWN_CALLS else call
+
+
+def _with_fields(call: JsonObject, rewrite: _Rewrite) -> JsonObject:
+    """Rewrite arguments in JSON value by value, so that they remain an object; free input as the text it is.
+
+    A value that is no text becomes its JSON text where that is cut.
+    """
+    arguments, free = call.get("arguments"), call.get("input")
+    given = parse_arguments(arguments) if isinstance(arguments, str) else None
+    if given:
+        return {**call, "arguments": dump({key: _with_value(one, rewrite) for key, one in given.items()})}
+    if isinstance(free, dict):
+        return {**call, "input": {key: _with_value(one, rewrite) for key, one in free.items()}}
+    return {**call, "input": rewrite(free)} if isinstance(free, str) else call
+
+
+def _with_value(value: Any, rewrite: _Rewrite) -> Any:
+    if isinstance(value, str):
+        return rewrite(value)
+    text = dump(value)
+    short = rewrite(text)
+    return value if short == text else short

@@ -110,15 +110,78 @@ def test_a_stored_turn_that_ends_with_a_result_goes_on_with_the_next_call(client
 
 @pytest.mark.parametrize("tools", [TOOLS, None])
 def test_a_turn_that_cannot_be_shortened_is_named_and_not_the_tools(client: TestClient, tools: Any) -> None:
-    written = '{"path": "a.py", "text": "' + "row of hall seven " * 3_000 + '"}'
-    turn = [QUESTION, *step(1, 40, arguments=written, tool="write")]
-    refused = ask(client, turn, tools=tools)
+    asked = {"role": "user", "content": "row of hall seven " * 3_000}
+    refused = ask(client, [asked, *step(1, 40)], tools=tools)
     assert refused.status_code == 422
     problem = refused.json()
     assert problem["type"] == "context-over-budget"
     assert "shorten open_turn" in problem["detail"]
     assert problem["parts"]["open_turn"] > 7_000
     assert problem["over_by"] == sum(problem["parts"].values()) - problem["budget_tokens"]
+
+
+WRITTEN = {"path": "a.py", "text": "row of hall seven " * 3_000, "marks": list(range(9_000))}
+
+
+def written_in(wire: Wire) -> list[dict[str, Any]]:
+    """A turn whose only call carries more than the window holds."""
+    raw = json.dumps(WRITTEN)
+    if wire is Wire.ANTHROPIC:
+        call = {"type": "tool_use", "id": "c1", "name": "write", "input": WRITTEN}
+        result = {"type": "tool_result", "tool_use_id": "c1", "content": "written"}
+        return [QUESTION, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    if wire is Wire.RESPONSES:
+        item = {"type": "function_call", "call_id": "c1", "name": "write", "arguments": raw}
+        return [QUESTION, item, {"type": "function_call_output", "call_id": "c1", "output": "written"}]
+    return [QUESTION, *step(1, 0, arguments=raw, tool="write")]
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+@pytest.mark.parametrize("wire", Wire)
+def test_arguments_of_the_newest_calls_are_shortened_before_anything_is_refused(
+    client: TestClient, wire: Wire, is_stored: bool
+) -> None:
+    turn = written_in(wire)
+    if is_stored:
+        event = {"turn_id": "t1", "wire": wire, "messages": turn[:-1]}
+        assert client.post("/v1/sessions/agent/turns", json=event).status_code == 202
+    answer = ask(client, turn[-1:] if is_stored else turn, wire=wire)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["certificate"]["fits"]
+    sent = found["messages"]
+    assert check_pairs(sent, wire) == []
+    call = sent[1]
+    if wire is Wire.ANTHROPIC:
+        given = call["content"][0]["input"]
+    elif wire is Wire.RESPONSES:
+        given = json.loads(call["arguments"])
+    else:
+        given = json.loads(call["tool_calls"][0]["function"]["arguments"])
+    assert given["path"] == "a.py"
+    assert given["text"].startswith("row of hall seven row")
+    assert "characters left out]" in given["text"]
+    assert given["marks"].startswith("[0,1,2")
+    named = {one["what"] for one in found["certificate"]["excluded"]}
+    assert named == {"part of message 2" if is_stored else "part of new message 2"}
+
+
+def test_files_in_the_newest_results_become_notes_before_anything_is_refused(client: TestClient) -> None:
+    data = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0x" * 40_000}
+    own = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "mine"}}
+    turn = written_in(Wire.ANTHROPIC)
+    turn[1]["content"][0]["input"] = {}
+    turn[2]["content"][0]["content"] = [
+        {"type": "document", "source": data},
+        {"type": "search_result", "source": "s", "content": [{"type": "text", "text": "hall " * 9_000}]},
+    ]
+    turn[2]["content"].append(own)
+    answer = ask(client, turn, wire="anthropic")
+    assert answer.status_code == 200, answer.text
+    result, kept = answer.json()["messages"][2]["content"]
+    assert "not shown any more" in result["content"][0]["text"]
+    assert len(result["content"][1]["content"][0]["text"]) < 1_000
+    assert kept == own
 
 
 def test_a_message_that_leaves_no_room_for_tools_is_named_itself(client: TestClient) -> None:
