@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: venv lock demo up test test-integrations lock-integrations test-typescript test-helm lock-helm soak-model lock-model test-upgrade docs lock-docs lint format bench soak soak-properties soak-fuzz soak-load soak-backlog soak-chaos soak-faults soak-points soak-guards clean
+.PHONY: venv lock demo up test pytest test-integrations lock-integrations test-typescript test-helm lock-helm soak-model lock-model test-upgrade docs lock-docs lint format bench soak soak-properties soak-fuzz soak-load soak-backlog soak-chaos soak-faults soak-points soak-guards clean
 
 venv: $(STAMP)
 
@@ -34,8 +34,12 @@ PORT ?= 8700
 up: venv
 	@$(PY) -m afterturn up --port $(PORT)
 
-test: venv lint
-	$(PY) -m pytest -n 2 --dist loadfile -m 'not soak' --durations 25
+# Linters run beside the tests. A test that waits leaves its core to others: three processes keep two cores busy.
+test: venv
+	@$(MAKE) --no-print-directory --jobs 2 lint pytest
+
+pytest: venv
+	$(PY) -m pytest -n 3 --dist loadfile -m 'not soak' --durations 25
 
 # The client's integrations before the real frameworks, in an environment of their own.
 INTEGRATIONS := clients/python/.venv

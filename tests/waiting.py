@@ -7,6 +7,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 TICK_S = 0.02
+LONGEST_TICK_S = 0.25
+WAITS_PER_TICK = 20
+"""The longer a wait, the seldomer a question: a question often costs a connection, on a busy machine."""
 
 
 def wait_until(condition: Callable[[], T], *, within_s: float, what: str | Callable[[], str]) -> T:
@@ -23,11 +26,12 @@ def wait_until(condition: Callable[[], T], *, within_s: float, what: str | Calla
     Raises:
         AssertionError: It took too long.
     """
-    deadline = time.monotonic() + within_s
+    began = time.monotonic()
     while True:
         answer = condition()
         if answer:
             return answer
-        if time.monotonic() >= deadline:
+        waited_s = time.monotonic() - began
+        if waited_s >= within_s:
             raise AssertionError(f"not within {within_s:g} s: {what if isinstance(what, str) else what()}")
-        time.sleep(TICK_S)
+        time.sleep(min(LONGEST_TICK_S, max(TICK_S, waited_s / WAITS_PER_TICK)))

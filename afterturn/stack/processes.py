@@ -187,6 +187,10 @@ STABLE_AFTER_S = 60.0
 STARTUP_CRASHES = 2
 """Crashes before readiness until a process is given up."""
 
+LONGEST_PROBE_PAUSE_S = 0.25
+PROBES_PER_START = 20
+"""The longer a start, the longer the pause before the next probe: probes take cores from what starts."""
+
 GRACE_S = 8.0
 LAST_WARNING_S = 3.0
 
@@ -240,6 +244,7 @@ class _Watched:
     crashes: int = 0
     started_at: float = 0.0
     start_at: float = field(default=float("-inf"))
+    probe_at: float = field(default=float("-inf"))
 
 
 def delay_after(crashes: int) -> float:
@@ -318,7 +323,7 @@ class Supervisor:
         if status is not None:
             watched.child, watched.is_up = None, False
             self._ended(watched, status, now)
-        elif watched.is_up or watched.unit.once:
+        elif watched.is_up or watched.unit.once or now < watched.probe_at:
             return
         elif watched.unit.ready():
             watched.is_up = watched.was_up = True
@@ -327,6 +332,8 @@ class Supervisor:
             )
         elif now - watched.started_at > watched.unit.ready_within_s:
             raise _start_error(watched, f"was not ready after {watched.unit.ready_within_s:.0f} s")
+        else:
+            watched.probe_at = now + min(LONGEST_PROBE_PAUSE_S, (now - watched.started_at) / PROBES_PER_START)
 
     def _ended(self, watched: _Watched, status: int, now: float) -> None:
         if watched.unit.once and status == 0:

@@ -12,7 +12,7 @@ from afterturn.stack.stack import Stack
 ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def running_stack() -> Iterator[Stack]:
     """The stack; call `poll` on it before reading pids that may have changed."""
     with ExitStack() as running:

@@ -19,7 +19,7 @@ PATIENT_S = 120.0
 """Long enough for a busy machine, where a test does not wait for a failure."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stack() -> Iterator[Stack]:
     """One stack for all clients."""
     with ExitStack() as running:

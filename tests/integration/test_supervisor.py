@@ -105,6 +105,22 @@ def test_a_process_that_hangs_at_its_start_is_reported(harness: Callable[..., Ha
         watched.supervisor.step(6)
 
 
+def test_a_long_start_is_probed_less_and_less_often(harness: Callable[..., Harness]) -> None:
+    probed_at: list[float] = []
+
+    def is_ready() -> bool:
+        probed_at.append(watched.now)
+        return False
+
+    watched = harness(Unit("slow", SLEEPS, is_ready))
+    while watched.now < 100:
+        watched.supervisor.step(watched.now)
+        watched.now += 0.05
+    pauses = [after - before for before, after in itertools.pairwise(probed_at)]
+    assert max(pauses[:15]) < 0.06
+    assert 0.25 <= min(pauses[100:]) <= max(pauses) < 0.31
+
+
 def test_a_unit_waits_for_the_ones_before_it(harness: Callable[..., Harness]) -> None:
     opened: list[bool] = []
     watched = harness(Unit("first", SLEEPS, lambda: bool(opened)), Unit("second", SLEEPS, after=("first",)))

@@ -10,7 +10,7 @@ from llm.scripted import ScriptedServer
 from tests.acceptance.platform import ROLES, Platform, environment
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def faulty_platform() -> Iterator[Platform]:
     """One stack for all faults: what one of them broke, the next would notice."""
     with ExitStack() as running:
