@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api import keys, metrics, model_limits, plans, usage, work
 from api.artifacts import attachments
 from api.artifacts import routes as artifacts
+from api.cache import forgetting_unused
 from api.catalogs import budgets, prior_sets
 from api.catalogs import routes as catalogs
 from api.context import compress
@@ -91,7 +92,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     group.tell_ready()
     try:
         with flushing():
-            async with app.state.mcp.open():
+            async with app.state.mcp.open(), forgetting_unused():
                 yield
     finally:
         await to_thread.run_sync(close_traces)

@@ -1,11 +1,15 @@
 """Caches of a process: values fresh for a while, values used recently, and lessons learned about models."""
 
+import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import asynccontextmanager
+from math import inf
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
+from weakref import WeakSet
 
 from api.settings import api_settings
 from context.providers.usage import model_key
@@ -64,29 +68,39 @@ class FreshCache(Generic[Key, Value]):
             self._kept.clear()
 
 
+TEXT_UNUSED_S = 300.0
+"""Seconds after which a text that nobody read again leaves the process: it may have been erased meanwhile."""
+
+
 class RecentCache(Generic[Key, Value]):
     """Values by key up to a total weight; the least recently used value is dropped first."""
 
-    def __init__(self, most: Callable[[], float], weigh: Callable[[Value], float] = lambda _: 1) -> None:
+    def __init__(
+        self, most: Callable[[], float], weigh: Callable[[Value], float] = lambda _: 1, unused_s: float = inf
+    ) -> None:
         """Start empty.
 
         Args:
             most: Return the greatest total weight.
             weigh: Return the weight of a value; a constant.
+            unused_s: Seconds after which an unused value is dropped while `forgetting_unused` runs.
         """
-        self._kept: OrderedDict[Key, tuple[float, Value]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[float, float, Value]] = OrderedDict()
         self._held = 0.0
-        self._most, self._weigh = most, weigh
+        self._most, self._weigh, self._unused_s = most, weigh, unused_s
         self._lock = Lock()
+        if unused_s < inf:
+            _with_texts.add(self)
 
     def get(self, key: Key) -> Value | None:
         """Return the value of a key; None for no value."""
         with self._lock:
-            kept = self._kept.get(key)
+            kept = self._kept.pop(key, None)
             if kept is None:
                 return None
-            self._kept.move_to_end(key)
-            return kept[1]
+            weight, _, value = kept
+            self._kept[key] = weight, time.monotonic(), value
+            return value
 
     def find(self, key: Key, make: Callable[[], Value]) -> Value:
         """Return the value of a key, or make the value; two simultaneous calls may make it twice."""
@@ -97,11 +111,40 @@ class RecentCache(Generic[Key, Value]):
         """Keep a value. Returns the value."""
         weight = self._weigh(value)
         with self._lock:
-            self._held += weight - self._kept.pop(key, (0.0, None))[0]
-            self._kept[key] = (weight, value)
+            self._held += weight - self._kept.pop(key, (0.0,))[0]
+            self._kept[key] = weight, time.monotonic(), value
             while self._held > self._most():
-                self._held -= self._kept.popitem(last=False)[1][0]
+                self._drop_oldest()
         return value
+
+    def forget_unused(self) -> None:
+        """Drop the values that nobody used for a while."""
+        with self._lock:
+            while self._kept and next(iter(self._kept.values()))[1] < time.monotonic() - self._unused_s:
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        self._held -= self._kept.popitem(last=False)[1][0]
+
+
+_with_texts: WeakSet[RecentCache[Any, Any]] = WeakSet()
+
+
+@asynccontextmanager
+async def forgetting_unused(every_s: float = TEXT_UNUSED_S / 10) -> AsyncIterator[None]:
+    """Drop unused texts from the caches of the process while the block runs."""
+
+    async def forget() -> None:
+        while True:
+            await asyncio.sleep(every_s)
+            for cache in list(_with_texts):
+                cache.forget_unused()
+
+    task = asyncio.create_task(forget())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 class LessonCache(Generic[Value]):

@@ -105,7 +105,8 @@ def once_a_message(
 
     @wraps(find)
     def kept(message: Message, /, *facts: Facts.args, **named: Facts.kwargs) -> Found:
-        found, key = message.found, (find, *facts, *named.values())
+        found = message.found
+        key: Hashable = (find, *facts, *named.values()) if facts or named else find
         try:
             known: Found = found[key]
         except KeyError:

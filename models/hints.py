@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import text
-
 from models.artifacts.artifact import TOUCH_SQL
 from models.artifacts.summary import SummaryKey
 from models.artifacts.summary_cache import READ_SQL, UseOfSummary, read_json, touched_json
 from models.artifacts.summary_cache import TOUCH_SQL as TOUCH_SUMMARIES_SQL
 from models.base import json_of, read_rows
 from models.database import HINT_LIMITS_SQL, Transaction
+from models.driver_statement import DriverStatement
 from models.learning.cache_found import EXPECT_SQL, Expectation, expectation_json
 from models.preflight.decision import DECISION_SQL, Made, decision_json
 from models.preflight.policy import TOPIC_SQL
@@ -63,7 +62,7 @@ class Hints:
 
 NO_HINTS = Hints()
 
-_LEAVE = text(
+_LEAVE = DriverStatement(
     f"""
     with limits as materialized ({HINT_LIMITS_SQL}),
     topic as ({TOPIC_SQL}),
@@ -98,5 +97,5 @@ def leave_hints(db: Transaction, tenant_id: UUID, hints: Hints) -> list[UseOfSum
     for row in rows["readings"]:
         count(Counted.ARTIFACT_READS, row["how"], by=row["readings"])
     asked = {name: json_of(part) for name, part in rows.items()}
-    found = db.execute(_LEAVE, {"tenant_id": tenant_id, "session_id": hints.session_id, **asked})
-    return [UseOfSummary(*row) for row in read_rows(found.scalar_one())]
+    [(used,)] = _LEAVE.rows(db, {"tenant_id": tenant_id, "session_id": hints.session_id, **asked})
+    return [UseOfSummary(*row) for row in read_rows(used)]

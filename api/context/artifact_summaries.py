@@ -12,7 +12,7 @@ from uuid import UUID
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.cache import RecentCache
+from api.cache import TEXT_UNUSED_S, RecentCache
 from api.settings import api_settings
 from context.artifacts.types import Artifact, ReadingForm
 from context.extract import INDEX_VERSION, PassageIndex
@@ -213,7 +213,7 @@ class TextCache(RecentCache[str, CachedText]):
 
     def __init__(self, most_bytes: int | None = None) -> None:
         """Limit the cache to a size in bytes; None for the size in the settings."""
-        super().__init__(self._size, lambda text: text.weight_bytes)
+        super().__init__(self._size, lambda text: text.weight_bytes, TEXT_UNUSED_S)
         self._most_bytes = most_bytes
 
     def keep(self, key: str, value: CachedText) -> CachedText:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -67,12 +68,12 @@ class RecallQuestion:
         """How much of the window recall may take."""
         return limits_of(recall_settings(), self.memory or FULL_MEMORY, self.budget)
 
-    @property
+    @cached_property
     def raw_tokens(self) -> int:
         """Canonical tokens of the raw messages read."""
         return count_of(self.tail).tokens
 
-    @property
+    @cached_property
     def search_through(self) -> int:
         """Last message possibly outside of the window; a small newest turn is always shown."""
         fits = self.unread is None and self.raw_tokens <= self.room_tokens * FITTING_SHARE

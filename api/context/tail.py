@@ -1,12 +1,13 @@
 """Inputs of a window: the newest raw messages, the notes before, cached counts."""
 
 import hashlib
+import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from uuid import UUID
 
-from api.cache import FreshCache, RecentCache
+from api.cache import TEXT_UNUSED_S, FreshCache, RecentCache
 from api.http.values import encode
 from api.settings import api_settings
 from context.tokens import Count, ToolsCount, guarantee, measure_tools
@@ -41,16 +42,25 @@ TEXT_COPIES = 4
 """Approximate memory of a message's text, read as JSON, against its length."""
 
 
+@dataclass(frozen=True)
+class _KnownMessages:
+    """Messages of a session by number, of reads since a time."""
+
+    since: float
+    by_seq: dict[int, Message]
+
+
 class RecentMessages:
     """Newest messages of recently read sessions, so that nothing of a message is found out twice.
 
     The messages are read from the database each time, and opened with the tenant's key: only those that are
-    equal in all parts are exchanged for the ones that were read before.
+    equal in all parts are exchanged for the ones that were read before. A message that no read found again
+    leaves the process in twice `TEXT_UNUSED_S`, since it may have been erased.
     """
 
     def __init__(self) -> None:
         """Start empty."""
-        self._kept = RecentCache[tuple[UUID, str], dict[int, Message]](self._size, self._weigh)
+        self._kept = RecentCache[tuple[UUID, str], _KnownMessages](self._size, self._weigh, TEXT_UNUSED_S)
 
     def again(self, session: tuple[UUID, str], read: Sequence[Message], *, after_seq: int) -> list[Message]:
         """Exchange messages for those read before, and keep them for the next read.
@@ -60,18 +70,20 @@ class RecentMessages:
             read: Messages of the session, just read.
             after_seq: Earlier messages of the session are forgotten.
         """
-        known = self._kept.get(session) or {}
+        now = time.monotonic()
+        kept = self._kept.get(session) or _KnownMessages(now, {})
+        known, is_old = kept.by_seq, now - kept.since > TEXT_UNUSED_S
         found = [before if (before := known.get(one.seq)) == one else one for one in read]
-        if any(one is not known.get(one.seq) for one in found):
-            kept = {seq: one for seq, one in known.items() if seq > after_seq}
-            kept |= {one.seq: one for one in found}
+        if is_old or any(one is not known.get(one.seq) for one in found):
+            others = {} if is_old else {seq: one for seq, one in known.items() if seq > after_seq}
+            kept = _KnownMessages(now if is_old else kept.since, others | {one.seq: one for one in found})
             if self._weigh(kept) <= self._size() // 4:
                 self._kept.keep(session, kept)
         return found
 
     @staticmethod
-    def _weigh(kept: dict[int, Message]) -> float:
-        return sum(MESSAGE_BYTES + TEXT_COPIES * len(one.raw) for one in kept.values())
+    def _weigh(kept: _KnownMessages) -> float:
+        return sum(MESSAGE_BYTES + TEXT_COPIES * len(one.raw) for one in kept.by_seq.values())
 
     @staticmethod
     def _size() -> int:

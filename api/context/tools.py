@@ -103,7 +103,7 @@ class ToolOffer:
     @cached_property
     def names(self) -> list[str]:
         """Names of the tools, without nameless tools."""
-        return [name for name in map(tool_name, self.tools or ()) if name]
+        return [name for name in ladder_of(self).names if name] if self.tools else []
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from context.artifact_plans.needs_plan import PlanningReason
@@ -66,7 +66,7 @@ class ArtifactUsageRecord:
 
     def as_json(self) -> JsonObject:
         """Write the record as a JSON object."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 @dataclass(frozen=True)

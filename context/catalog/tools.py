@@ -175,10 +175,11 @@ class ToolLadder:
 
     def taken(self, places: Sequence[int], level: int) -> list[str]:
         """Name the steps up to a level with an effect on some tools."""
+        written = [self._write(place) for place in places] if level else []
         return [
             name
             for number, (name, _) in enumerate(_STEPS[:level], 1)
-            if any(self._write(place)[number] is not self._write(place)[number - 1] for place in places)
+            if any(levels[number] is not levels[number - 1] for levels in written)
         ]
 
     def _list_bytes(self, places: Sequence[int], level: int) -> int:
@@ -258,10 +259,10 @@ def fit_tools(
     names = ladder.names
     rank = {name: place for place, name in reversed(list(enumerate(ranked)))}
     offered = [place for place, name in enumerate(names) if allowed is None or name in allowed]
-    order = sorted(
-        offered, key=lambda place: (names[place] not in pinned, rank.get(names[place], len(rank)), place)
-    )
-    kept = sum(names[place] in pinned for place in offered)
+    ranks = [rank.get(name, len(rank)) for name in names]
+    by_rank = sorted(offered, key=ranks.__getitem__)
+    first = [place for place in by_rank if names[place] in pinned]
+    order, kept = [*first, *(place for place in by_rank if names[place] not in pinned)], len(first)
     carried = order if most is None else order[: max(most, kept)]
     choice = choose(ladder, budget, order=carried, pinned=kept, top_n=top_n, note=lambda _: "")
     if choice is None and room is not None:

@@ -174,10 +174,12 @@ def start_of_continued(messages: Sequence[Message], first_new: int) -> int:
     Returns:
         The index of the continued turn's first message; `first_new` if the new messages begin a turn.
     """
-    owners = match_answers(messages)
     new = messages[first_new:]
-    is_answer = any(owner != NO_CALL and owner < first_new for found in owners[first_new:] for owner in found)
     begins = any(one.starts_turn for one in new) or all(one.role is Role.SYSTEM for one in new)
+    if begins and not any(one.answer_ids for one in new):
+        return first_new
+    owners = match_answers(messages)
+    is_answer = any(owner != NO_CALL and owner < first_new for found in owners[first_new:] for owner in found)
     if begins and not is_answer:
         return first_new
     return max((start for start in _boundaries(messages, owners) if start <= first_new), default=first_new)

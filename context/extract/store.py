@@ -5,7 +5,7 @@ import struct
 import sys
 import zlib
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import le, lt
 from typing import Any, Generic, TypeVar, overload
 
@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 class Rows(Sequence[Row], Generic[Row]):
     """A sequence of named tuples over columns of equal length."""
 
-    def __init__(self, make: Callable[[Iterator[Any]], Row], columns: Sequence[Sequence[Any]]) -> None:
+    def __init__(self, make: Callable[[Iterable[Any]], Row], columns: Sequence[Sequence[Any]]) -> None:
         """Take the columns in the order of the fields.
 
         Args:
@@ -46,10 +46,10 @@ class Rows(Sequence[Row], Generic[Row]):
     def __getitem__(self, at: int | slice) -> Row | list[Row]:
         if isinstance(at, slice):
             return [self[place] for place in range(*at.indices(len(self)))]
-        return self._make(column[at] for column in self.columns)
+        return self._make([column[at] for column in self.columns])
 
     def __iter__(self) -> Iterator[Row]:
-        return (self._make(iter(values)) for values in zip(*self.columns, strict=True))
+        return map(self._make, zip(*self.columns, strict=True))
 
 
 _MAGIC = b"AFTX"

@@ -63,6 +63,8 @@ def nearest(
     """
     best: tuple[Focus, float] | None = None
     for candidate in candidates:
+        if threshold > _APART and candidate.key != focus.key and _contradict(focus, candidate):
+            continue
         alike = similarity(focus, candidate)
         if alike >= threshold and (best is None or alike > best[1]):
             best = candidate, alike

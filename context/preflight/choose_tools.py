@@ -28,9 +28,9 @@ _OPEN = frozenset({NONE_KNOWN, NONE_NEEDED})
 _OF_ONE_KIND = frozenset({Category.MEDIA, Category.CRYPTO})
 """Subjects whose tools are named by the subject's own words; other tasks may need a tool of any name."""
 
-_LISTS_KEPT = 64
-_MOST_KEPT = 500
-_MOST_CHARS_KEPT = 20_000
+_LISTS_KEPT = 32
+_MOST_KEPT = 1_000
+_MOST_CHARS_KEPT = 40_000
 """Length of the longest cached list of tools, so that callers do not decide the memory taken."""
 
 

@@ -1,6 +1,6 @@
 """The offer of recall: passages found for a question, and how much room of a window they may take."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil
@@ -115,6 +115,9 @@ class RecallOffer:
     _ranked: dict[int, Sequence[RankedPassage]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _chosen: dict[Hashable, Sequence[RecallBlock]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def _ranked_before(self, before_seq: int | None) -> Sequence[RankedPassage]:
         """Rank the passages before a message; a window asks several times for the same ones."""
@@ -148,8 +151,8 @@ class RecallOffer:
 
     def choose(
         self, *, before_seq: int | None, max_tokens: int, facts: int, roomy: bool, count: Callable[[str], int]
-    ) -> list[RecallBlock]:
-        """Choose blocks of the messages that a window does not show otherwise.
+    ) -> Sequence[RecallBlock]:
+        """Choose blocks of the messages that a window does not show otherwise; the same for the same room.
 
         Args:
             before_seq: The first message that the window shows raw; None where every passage is older.
@@ -161,14 +164,18 @@ class RecallOffer:
         Returns:
             The blocks, in the order of the conversation.
         """
-        return choose_ranked(
-            self._ranked_before(before_seq),
-            max_tokens=max_tokens,
-            max_facts=facts,
-            count=count,
-            min_share=ROOMY_MIN_SHARE if roomy else MIN_SHARE,
-            least_score=self.limits.least_score / self.known if self.known > 0 else 0.0,
-        )
+        ranked = self._ranked_before(before_seq)
+        key = (len(ranked), max_tokens, facts, roomy, count)
+        if key not in self._chosen:
+            self._chosen[key] = choose_ranked(
+                ranked,
+                max_tokens=max_tokens,
+                max_facts=facts,
+                count=count,
+                min_share=ROOMY_MIN_SHARE if roomy else MIN_SHARE,
+                least_score=self.limits.least_score / self.known if self.known > 0 else 0.0,
+            )
+        return self._chosen[key]
 
 
 NO_OFFER = RecallOffer(status=RecallStatus.OFF)

@@ -1,6 +1,7 @@
 """Validator of an outgoing array's shape, independent of the normaliser."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from context.shape.pictures import pictures_of
 from context.shape.rule_names import is_blank, parts_of
@@ -22,24 +23,51 @@ _OPENAI_PARTS = {
 }
 
 
-def check_shape(items: Sequence[JsonObject], target: Target, *, has_system: bool = False) -> list[str]:
+class ItemCheck(NamedTuple):
+    """Facts of one item for the check of its array.
+
+    Attributes:
+        faults: The faults of the item alone.
+        marks: Number of cache marks.
+        images: Each image with its size in characters, and its type.
+    """
+
+    faults: tuple[str, ...] = ()
+    marks: int = 0
+    images: tuple[tuple[Media, int, str], ...] = ()
+
+
+def check_item(body: JsonObject, target: Target) -> ItemCheck:
+    """Check an item alone."""
+    images = tuple(found for found in pictures_of(body) if _is_image(found[0]))
+    return ItemCheck(tuple(_CHECKS[target.wire](body, target)), _marks(body), images)
+
+
+def check_shape(
+    items: Sequence[JsonObject],
+    target: Target,
+    *,
+    has_system: bool = False,
+    checked: Sequence[ItemCheck] | None = None,
+) -> list[str]:
     """List faults in the shape of an outgoing array, as judged by its provider; order and pairs are apart.
 
     Args:
         items: Decoded messages or items, without the system prompt.
         target: The target model and format.
         has_system: True if a system prompt precedes the items.
+        checked: The checks of the items alone, where known.
 
     Returns:
         A sentence per fault, each beginning with its place; empty if sendable.
     """
-    faults = [
-        f"messages[{place}]: {fault}"
-        for place, body in enumerate(items)
-        for fault in _CHECKS[target.wire](body, target)
-    ]
-    faults += [*_order_faults(items, target, has_system=has_system), *_mark_faults(items)]
-    return faults + list(_media_faults(items, target))
+    checked = [check_item(body, target) for body in items] if checked is None else checked
+    faults = [f"messages[{place}]: {fault}" for place, one in enumerate(checked) for fault in one.faults]
+    faults += _order_faults(items, target, has_system=has_system)
+    marks = sum(one.marks for one in checked)
+    if marks > MAX_MARKS:
+        faults.append(f"messages: {marks} cache marks")
+    return faults + list(_media_faults([image for one in checked for image in one.images], target))
 
 
 def _check_chat(body: JsonObject, target: Target) -> Iterator[str]:
@@ -186,18 +214,12 @@ def _order_faults(items: Sequence[JsonObject], target: Target, *, has_system: bo
         yield f"messages[{len(items) - 1}]: the assistant speaks last"
 
 
-def _mark_faults(items: Sequence[JsonObject]) -> list[str]:
-    marks = sum(_marks(body) for body in items)
-    return [f"messages: {marks} cache marks"] if marks > MAX_MARKS else []
-
-
 def _marks(value: JsonObject) -> int:
     return ("cache_control" in value) + sum(map(_marks, parts_of(value)))
 
 
-def _media_faults(items: Sequence[JsonObject], target: Target) -> Iterator[str]:
+def _media_faults(found: Sequence[tuple[Media, int, str]], target: Target) -> Iterator[str]:
     limits = target.limits
-    found = [each for body in items for each in pictures_of(body) if _is_image(each[0])]
     images = [(media, chars) for media, chars, _ in found]
     if limits.types is not None and any(kind and kind not in limits.types for _, _, kind in found):
         yield "messages: an image of a type that is not read"

@@ -186,12 +186,11 @@ def count_of(messages: Iterable[Message], model: str | None = None) -> Count:
     """
     tokens = wide = calls = number = 0
     for message in messages:
-        both = measured(message)
-        own_calls, has_media = _billed(message)
+        own_tokens, own_wide, own_calls, has_media = _costs(message)
         extra = _media_extra(message, model) if model and has_media else 0
         number += 1
-        tokens += both.tokens + extra
-        wide += (both.tokens_wide or 0) + extra
+        tokens += own_tokens + extra
+        wide += own_wide + extra
         calls += own_calls
     return Count(tokens, wide, number, calls)
 
@@ -246,11 +245,11 @@ def _media_extra(message: Message, model: str) -> int:
 
 
 @once_a_message
-def _billed(message: Message) -> tuple[int, bool]:
-    """Count all calls of a message, even those answered in it, and tell whether it may hold media."""
-    raw = message.raw
+def _costs(message: Message) -> tuple[int, int, int, bool]:
+    """Return both counts of a message, all its calls, even answered ones, and whether it may hold media."""
+    raw, both = message.raw, measured(message)
     calls = pieces_of(message.body).calls if '_tool_use"' in raw else len(message.call_ids)
-    return calls, '"type"' in raw and _MEDIA.search(raw) is not None
+    return both.tokens, both.tokens_wide or 0, calls, '"type"' in raw and _MEDIA.search(raw) is not None
 
 
 def fixed_tokens(pieces: Pieces, bill: Callable[[Media], int]) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from context.certificate import Exclusion
 from context.providers.prompt_cache import CacheRule
-from context.shape.check import check_shape
+from context.shape.check import ItemCheck, check_item, check_shape
 from context.shape.fit import fit_body, fit_call_id, fit_message, must_look
 from context.shape.order import order_roles
 from context.shape.pictures import limit_pictures
@@ -185,6 +185,7 @@ class _Written:
     system: str | None = None
     dropped: tuple[Loss, ...] = ()
     pairs_intact: bool = True
+    checked: Sequence[ItemCheck] | None = None
 
 
 class Sender:
@@ -262,7 +263,14 @@ class Sender:
             written.count + ordered.added,
             pairs_intact=written.pairs_intact,
             rules=tuple(sorted(rules)),
-            faults=tuple(check_shape(bodies, self.target, has_system=self.has_system)),
+            faults=tuple(
+                check_shape(
+                    bodies,
+                    self.target,
+                    has_system=self.has_system,
+                    checked=written.checked if is_as_written else None,
+                )
+            ),
             excluded=limited.excluded,
         )
 
@@ -284,10 +292,11 @@ class Sender:
         paired = self.form.pairs_by_facts(messages) or not check_pairs([m.body for m in messages], self.wire)
         return _Written(
             [message.raw for message in messages],
-            [message.body if must_look(message, self.target) else _stub(message) for message in messages],
+            [_looked_at(message, self.target) for message in messages],
             self._count_stored(messages),
             dropped=dropped,
             pairs_intact=paired,
+            checked=[_checked(message, self.target) for message in messages],
         )
 
     def _count_stored(self, messages: Iterable[Message]) -> Count:
@@ -376,6 +385,11 @@ class Sender:
 
 
 @once_a_message
+def _checked(message: Message, target: Target) -> ItemCheck:
+    return check_item(_looked_at(message, target), target)
+
+
+@once_a_message
 def _fitted(message: Message, target: Target, is_refused: bool) -> tuple[bool, Message | None, Fitting]:
     """Shape a message, and count it by the difference.
 
@@ -391,7 +405,10 @@ def _fitted(message: Message, target: Target, is_refused: bool) -> tuple[bool, M
     return False, recounted_after(message, fitted), fit
 
 
-def _stub(message: Message) -> JsonObject:
-    """Stand for a message without content to check."""
+@once_a_message
+def _looked_at(message: Message, target: Target) -> JsonObject:
+    """Return the body to check; of a message without content to check, its role."""
+    if must_look(message, target):
+        return message.body
     is_user = message.role is Role.TOOL and format_of(message.wire).result_key is None
     return {"role": "user" if is_user else message.role.value}

@@ -56,6 +56,8 @@ class RecallChooser:
             )
             if not blocks:
                 break
+            if blocks is kept.blocks and kept.cost <= most:
+                return kept
             message = recall_message(blocks, self.wire)
             cost = self.price(count_of([message]))
             if cost <= most:

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from sqlalchemy import text
-
 from context.recall.passages import Passage
 from context.recall.ranking import MAX_TERMS, Hit, RecallStats, find_ranges, weigh_terms
 from context.text.terms import query_terms
 from models.base import read_rows
 from models.database import Transaction
+from models.driver_statement import DriverStatement
 from models.encryption.keys import TextCipher
 from models.recall.index import RecallKey, find_secret, passage_row
 
@@ -24,7 +23,6 @@ _PAIR_HITS = 100
 _RECENT_TOKENS = 200_000
 _RECENT_HITS = 200
 _STRETCH_PASSAGES = 1000
-_SPEAKER = 5
 
 # Which of the terms asked for a passage has: a bit each, since reading its keys back would cost more.
 ASKED = """(
@@ -42,9 +40,9 @@ _BY_KEYS = """
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
         and seq <= :through_seq
 """
-_WITH_ALL = text(_BY_KEYS.format(asked=ASKED.format(keys="found.keys")))
+_WITH_ALL = DriverStatement(_BY_KEYS.format(asked=ASKED.format(keys="found.keys")))
 # The counts decide which terms are rare: read in the same statement, they cost no round trip of their own.
-_FIRST = text("""
+_FIRST = DriverStatement("""
     with counted as (
         select key, passages from recall_term
         where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
@@ -74,13 +72,13 @@ _FIRST = text("""
     from recall_progress
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
 """)
-_LATEST = text(f"""
+_LATEST = DriverStatement(f"""
     select start, tokens, {ASKED.format(keys="recall_passage.keys")} from recall_passage
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
         and keys @> cast(:keys as bigint[]) and seq <= :through_seq and start > :after
     order by start desc limit :most
 """)  # noqa: S608 (parts of our own)
-_STRETCHES = text(f"""
+_STRETCHES = DriverStatement(f"""
     select stretch.seq, stretch.turn_index, line, part, parts, speaker, body, start, stretch.tokens,
         {ASKED.format(keys="stretch.keys")}, turn.completed_at
     from unnest(cast(:firsts as bigint[]), cast(:lasts as bigint[])) wanted (first, last)
@@ -167,10 +165,10 @@ class _First:
 def _read_first(db: Transaction, index: RecallKey, keys: Mapping[str, int], through_seq: int) -> _First:
     limits = {"terms": MAX_TERMS, "rare_passages": MAX_HITS, "most": 2 * MAX_HITS}
     asked = {**index.columns(), **limits, "keys": list(keys.values()), "through_seq": through_seq}
-    row = db.execute(_FIRST, asked).one_or_none()
-    if row is None:
+    rows = _FIRST.rows(db, asked)
+    if not rows:
         return _First(RecallStats(0, dict.fromkeys(keys, 0)))
-    passages, tokens, indexed_through, counted, hits = row
+    [(passages, tokens, indexed_through, counted, hits)] = rows
     frequencies = {row[0]: row[1] for row in read_rows(counted)}
     counts = {term: frequencies.get(key, 0) for term, key in keys.items()}
     return _First(RecallStats(passages, counts), tokens, indexed_through, read_rows(hits))
@@ -206,17 +204,15 @@ class _Search:
         return [self._passage(cells, row) for row in rows]
 
     def _passage(self, cells: TextCipher, row: Any) -> Passage:
-        place = passage_row(self._index, row.start)
-        speaker = cells.open("recall_passage.speaker", row.speaker, *place)
-        body = cells.open("recall_passage.body", row.body, *place)
-        *facts, asked, completed_at = row
+        *before, speaker, body, start, tokens, asked, completed_at = row
+        place = passage_row(self._index, start)
+        speaker = cells.open("recall_passage.speaker", speaker, *place)
+        body = cells.open("recall_passage.body", body, *place)
         said_on = completed_at.date() if completed_at else None
-        return Passage(
-            *[*facts[:_SPEAKER], speaker, body, *facts[_SPEAKER + 2 :], self._terms[asked], said_on]
-        )
+        return Passage(*[*before, speaker, body, start, tokens, self._terms[asked], said_on])
 
-    def _run(self, statement: Any, **parameters: Any) -> list[Any]:
-        return list(self._db.execute(statement, {**self._values, **parameters}).all())
+    def _run(self, statement: DriverStatement, **parameters: Any) -> list[tuple[Any, ...]]:
+        return statement.rows(self._db, {**self._values, **parameters})
 
 
 class Terms(dict[int | None, frozenset[str]]):

@@ -1,10 +1,16 @@
 """Messages read again: the ones known before come back where nothing changed, and within a bound."""
 
+import asyncio
+import gc
+import time
+import weakref
 from dataclasses import replace
+from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import pytest
 
+from api.cache import TEXT_UNUSED_S, forgetting_unused
 from api.context.tail import RecentMessages
 from api.settings import api_settings
 from context.types import MOST_FOUND, Message, Role, once_a_message
@@ -94,3 +100,39 @@ def test_a_result_is_kept_with_its_message_and_its_facts() -> None:
     for number in range(1_000):
         find(one, str(number))
     assert len(one.found) <= MOST_FOUND
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The clock of the caches, moved by hand."""
+    at = SimpleNamespace(now=1_000.0)
+    monkeypatch.setattr(time, "monotonic", lambda: at.now)
+    return at
+
+
+def test_a_message_that_no_read_finds_again_leaves_a_session_that_is_read_on(clock: SimpleNamespace) -> None:
+    recent, erased = RecentMessages(), message(1)
+    gone = weakref.ref(recent.again((TENANT, "s1"), [erased, message(2)], after_seq=0)[0])
+    del erased
+    for _ in range(3):
+        clock.now += TEXT_UNUSED_S * 0.7
+        read(recent, message(2))
+    gc.collect()
+    assert gone() is None
+
+
+def test_messages_of_a_session_that_nobody_reads_leave_the_process(clock: SimpleNamespace) -> None:
+    async def wait() -> None:
+        async with forgetting_unused(every_s=0.0):
+            while unread() is not None and clock.now < 10_000:
+                clock.now += 1
+                read(recent, message(1))
+                await asyncio.sleep(0)
+
+    recent = RecentMessages()
+    first = read(recent, message(1))
+    unread = weakref.ref(recent.again((TENANT, "s2"), [message(1)], after_seq=0)[0])
+    asyncio.run(wait())
+    assert unread() is None
+    assert clock.now <= 1_000 + TEXT_UNUSED_S * 1.1
+    assert read(recent, message(1)) == first
