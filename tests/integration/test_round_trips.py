@@ -20,11 +20,12 @@ TOOLS = [{"name": f"weigh_{n}", "description": f"Weighs crate {n} of the depot."
 
 @contextmanager
 def statements() -> Iterator[list[str]]:
-    """List the statements sent meanwhile, without those that tell of the process."""
+    """List the statements sent meanwhile, without those that come by the clock: a key's look-up, counts."""
     sent: list[str] = []
 
     def note(_db: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        sent.append(" ".join(statement.split())[:300])
+        if "api_key" not in statement and "metric_count" not in statement:
+            sent.append(" ".join(statement.split())[:300])
 
     event.listen(Engine, "before_cursor_execute", note)
     try:
