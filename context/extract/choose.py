@@ -11,11 +11,11 @@ from context.extract.index import PassageIndex
 from context.extract.spans import NO_FRAME, STEPS, prior_of
 from context.recall.ranking import (
     REACH_TOKENS,
-    RecallScore,
     RecallStats,
     fades_between,
     score_held,
     weigh_terms,
+    whole_scores,
 )
 from context.text.terms import index_terms, query_terms
 
@@ -75,8 +75,7 @@ def rank_pieces(index: PassageIndex, query: str, text: str = "") -> PieceRanking
     is_whole = len(near) == len(index.pieces)
     centres = index.centres if is_whole else index.centres_of(near)
     fades = index.fades if is_whole else fades_between(centres)
-    parts = zip(*score_held([held.get(place, ()) for place in near], fades, weights), strict=True)
-    scores = [RecallScore(around, share).whole for around, share in parts]
+    scores = whole_scores(*score_held([held.get(place, ()) for place in near], fades, weights))
     if text:
         scores = _Learner(index, near, centres, weights).add(scores, text)
     best = max(scores)
@@ -306,20 +305,20 @@ class _PieceChoice:
         cheapest = min((self.index.tokens[at] for at in self.values), default=0) - MARK_TOKENS
         while waiting and self.left > cheapest:
             before, at = heapq.heappop(waiting)
-            if at in self._is_taken or self._cost(at) > self.left:
+            if at in self._is_taken or (cost := self._cost(at)) > self.left:
                 continue
-            now = -self._priority(at)
+            now = -self._priority(at, cost)
             if now > before + _SAME and waiting and now > waiting[0][0]:
                 heapq.heappush(waiting, (now, at))
                 continue
-            self._take(at)
+            self._take(at, cost)
             for near in (at - 1, at + 1):
                 if near in self.values and near not in self._is_taken:
-                    heapq.heappush(waiting, (-self._priority(near), near))
+                    heapq.heappush(waiting, (-self._priority(near, self._cost(near)), near))
         return self.taken
 
-    def _take(self, at: int) -> None:
-        self.left -= self._cost(at)
+    def _take(self, at: int, cost: int) -> None:
+        self.left -= cost
         self.taken.append(at)
         self._is_taken.add(at)
         self._paid.update(self._frames_of(at))
@@ -347,7 +346,7 @@ class _PieceChoice:
         frames = sum([self.index.frame_tokens[frame] for frame in self._frames_of(at)])
         return value / float((self.index.tokens[at] + frames + MARK_TOKENS) ** self.taste.cost_power)
 
-    def _priority(self, at: int) -> float:
+    def _priority(self, at: int, cost: int) -> float:
         said = 0.0
         for term in self.ranking.held.get(at, ()):
             times = self._times.get(term, 0)
@@ -355,4 +354,4 @@ class _PieceChoice:
         value = self.values[at] * (1 - _COVERAGE * said)
         if at - 1 in self._is_taken or at + 1 in self._is_taken:
             value += self.taste.next_to
-        return value / float(self._cost(at) ** self.taste.cost_power)
+        return value / float(cost**self.taste.cost_power)

@@ -189,13 +189,19 @@ def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> li
     Returns:
         As many scores, in the same order, each in [0, 2).
     """
-    return [score.whole for score in score_parts(places, weights)]
+    fades = fades_between([place.centre for place in places])
+    return whole_scores(*score_held([place.terms for place in places], fades, weights))
 
 
 def score_parts(places: Sequence[Placed], weights: Mapping[str, float]) -> list[RecallScore]:
     """Score as `score_passages`, with both parts of each score."""
     fades = fades_between([place.centre for place in places])
     return list(map(RecallScore, *score_held([place.terms for place in places], fades, weights)))
+
+
+def whole_scores(around: Sequence[float], shares: Sequence[float]) -> list[float]:
+    """Add both parts of each score, as `RecallScore.whole`."""
+    return [near + share**_COVERAGE_POWER for near, share in zip(around, shares, strict=True)]
 
 
 def fades_between(centres: Sequence[float]) -> list[float]:
