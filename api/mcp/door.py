@@ -4,52 +4,18 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeGuard
-from urllib.parse import urlencode
 
 import pydantic_core
 from anyio import Lock, create_task_group, sleep_forever, to_thread
 from anyio.abc import TaskGroup, TaskStatus
 from fastapi import Response
-from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http.call import Call, reader
-from api.http.values import encode
+from api.mcp.visit import finish
 from api.settings import api_settings
-from context.types import JsonObject
-
-_LATER = "afterturn.later"
-
-
-async def finish(scope: Scope) -> None:
-    """Run the endpoints' background tasks after the answer."""
-    for task in scope.get(_LATER, ()):
-        await task()
-
-
-class Visit:
-    """The caller of an MCP request; every endpoint checks the key itself."""
-
-    def __init__(self, request: Request) -> None:
-        """Take the HTTP request of the call."""
-        self._request = request
-
-    def call(self, body: JsonObject | None = None, *, was_cleaned: bool = False) -> Call:
-        """Make an endpoint call with a given body, whose text was perhaps changed on entry."""
-        return Call(self._request, b"" if body is None else encode(body), was_cleaned=was_cleaned)
-
-    def leave(self, task: BackgroundTask) -> None:
-        """Leave something to be done once the answer is sent."""
-        self._request.scope.setdefault(_LATER, []).append(task)
-
-    def read(self, path: str, query: Mapping[str, object]) -> Request:
-        """Make a GET request of a path; None values are left out of the query."""
-        named = {name: value for name, value in query.items() if value is not None}
-        place = {"method": "GET", "path": path, "query_string": urlencode(named).encode()}
-        return Request({**self._request.scope, **place})
-
 
 _VERSION = "2.0"
 _INVALID_REQUEST = -32600

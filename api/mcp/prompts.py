@@ -14,8 +14,8 @@ from api.context import routes as contexts
 from api.http.call import Body
 from api.http.errors import not_found
 from api.http.values import check_id
-from api.mcp.door import Visit
 from api.mcp.tools import CATALOG, MAX_INTENT_CHARS, SESSION, FindArguments, find_tools
+from api.mcp.visit import Visit
 from context.conversation.transcript import TRANSCRIPT_TAG, LineKind, RenderedLine, render_transcript
 from context.types import JsonObject, Message, Wire
 from context.wire import describe

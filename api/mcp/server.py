@@ -41,9 +41,9 @@ from pydantic_core import core_schema
 from starlette.requests import Request
 
 from api.http.errors import known, problem_of
-from api.mcp.door import Visit
 from api.mcp.prompts import PROMPTS, RESOURCES, Prompt, Resource
 from api.mcp.tools import TOOLS, Tool, read_arguments
+from api.mcp.visit import Visit
 from context.types import JsonObject
 
 

@@ -16,7 +16,7 @@ from api.context import routes as contexts
 from api.http.call import Body
 from api.http.errors import ProblemError, not_found, validation_error
 from api.http.values import check_id, encode, refuse_unclean_ids
-from api.mcp.door import Visit
+from api.mcp.visit import Visit
 from api.sessions import history
 from api.sessions.history import MAX_SEQ
 from api.settings import api_settings
