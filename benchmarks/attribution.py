@@ -25,7 +25,7 @@ from benchmarks.report import save
 from context.conversation.transcript import RenderedLine, participants, render_transcript
 from context.summary.extractive.summarize import summarize
 from context.summary.prompt import SummaryInput
-from context.summary.sections import Section, read_lines
+from context.summary.sections import Section, SummaryDocument
 from context.summary.voice import credit_speakers, read_credits
 from context.text.cut import one_line, split_sentences
 from context.tokens.text import count_text
@@ -149,7 +149,7 @@ class Truth:
 def score(summary: str, truth: Truth) -> Score:
     """Look at each point of a summary: is who it names who said it?"""
     counted = Score()
-    for line in read_lines(summary):
+    for line in SummaryDocument(summary).lines:
         if not line.item or line.section in {None, Section.IDENTIFIERS}:
             continue
         named, words = _credited(line.item, truth)
@@ -195,7 +195,7 @@ def measure(conversations: Sequence[Sequence[Spoken]], budget: int) -> dict[str,
             if way == "names":
                 swapped = careless(summary, participants(lines))
                 scores["careless"] += score(swapped, truth)
-                scores["gated"] += score(credit_speakers(swapped, lines), truth)
+                scores["gated"] += score(credit_speakers(SummaryDocument(swapped), lines).text, truth)
     return scores
 
 

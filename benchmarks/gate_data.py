@@ -12,7 +12,7 @@ from context.conversation.transcript import participants, render_transcript
 from context.summary.extractive.summarize import summarize
 from context.summary.gate import Covered
 from context.summary.prompt import SummaryInput, summary_messages
-from context.summary.sections import Section, SummaryLine, read_lines, section_titles
+from context.summary.sections import Section, SummaryDocument, SummaryLine, section_titles
 from context.summary.user_rules import find_rules
 from context.text.language import main_language
 from context.tokens.text import count_text
@@ -129,7 +129,7 @@ def _talk(origin: str, bodies: list[JsonObject]) -> Talk | None:
 def good_cases(talk: Talk) -> Iterator[Case]:
     """Make drafts that may take effect: as the built-in summarizer wrote it, and by faithful paraphrase."""
     yield Case(talk, "good: built-in", talk.notes)
-    points = [line for line in read_lines(talk.notes) if line.section is not None]
+    points = [line for line in SummaryDocument(talk.notes).lines if line.section is not None]
     if any(line.item for line in points):
         yield Case(talk, "good: cited at the end", _rewritten(points, _cited_last))
         yield Case(talk, "good: reordered", _reordered(talk))
@@ -193,7 +193,7 @@ def _third_person(item: str) -> str:
 def _reordered(talk: Talk) -> str:
     """The same points, each section's in another order."""
     by_section: dict[Section, list[str]] = {}
-    for line in read_lines(talk.notes):
+    for line in SummaryDocument(talk.notes).lines:
         if line.section is not None and line.item and not line.is_heading:
             by_section.setdefault(line.section, []).append(line.text)
     titles = section_titles(talk.language)

@@ -12,7 +12,7 @@ from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 from context.focus import Focus, focus_key, normalise
 from context.focus.reading import ASKING, EVERY, GENERAL, SOME, little_words
-from context.summary.sections import Section, read_sections
+from context.summary.sections import Section, SummaryDocument
 from context.text.terms import fold_word, query_terms, written_runs
 
 MAX_FOCUS_CHARS = 1_000
@@ -142,7 +142,7 @@ def bears_on(point: str, vocabulary: AbstractSet[str]) -> bool:
 
 def open_points(summary: str) -> list[str]:
     """List the open points of a session's summary, in order."""
-    return list(read_sections(summary).get(Section.OPEN, []))
+    return SummaryDocument(summary).items(Section.OPEN)
 
 
 def _guess(text: str, origin: FocusOrigin, hits: float) -> Prediction:

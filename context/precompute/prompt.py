@@ -8,6 +8,7 @@ from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 from context.summary.clean_reply import clean_reply
 from context.summary.grounding import ground_points, shares_nothing
+from context.summary.sections import SummaryDocument
 from context.summary.source import Doubt, Source
 from context.summary.substance import is_echo
 from context.summary.voice import speaks_as_itself, speaks_to_reader
@@ -97,11 +98,12 @@ def judge_artifact_summary(
 
 
 def _fault_of_words(text: str, source: str, language: str) -> ArtifactReason | None:
-    if speaks_as_itself(text) or speaks_to_reader(text):
+    notes = SummaryDocument(text)
+    if speaks_as_itself(notes) or speaks_to_reader(notes):
         return ArtifactReason.FIRST_PERSON
     if _is_foreign(text, language):
         return ArtifactReason.WRONG_LANGUAGE
-    return ArtifactReason.MADE_UP if _is_made_up(text, source) else None
+    return ArtifactReason.MADE_UP if _is_made_up(notes, source) else None
 
 
 def _is_foreign(text: str, language: str) -> bool:
@@ -113,16 +115,16 @@ def _is_foreign(text: str, language: str) -> bool:
     return own < LEAST_OWN_LANGUAGE
 
 
-def _is_made_up(text: str, source: str) -> bool:
+def _is_made_up(notes: SummaryDocument, source: str) -> bool:
     """Tell whether a text is made up: too many unknown names and figures, too many unknown points, or all."""
     known = Source((), known=(source,))
-    if shares_nothing(text, known):
+    if shares_nothing(notes.text, known):
         return True
-    points = ground_points(text, known)
+    points = ground_points(notes, known)
     doubted = [point for point in points if point.doubts & {Doubt.NAME, Doubt.FIGURE, Doubt.WORDS}]
     if len(doubted) > MOST_UNSUPPORTED * len(points):
         return True
-    names = list(dict.fromkeys(extract_identifiers(text)))
+    names = list(dict.fromkeys(extract_identifiers(notes.text)))
     unknown = len(names) - len(kept_identifiers(source, names))
     strange = sum(len(point.unknown) for point in points)
     return min(unknown, strange) > MOST_UNKNOWN * len(names)

@@ -8,18 +8,16 @@ from functools import cached_property
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.evidence import is_unproven, protected_identifiers
+from context.summary.gist import covers, gist, is_about, stands_in
 from context.summary.sections import (
     PROTECTED,
     ProtectedUnit,
     Section,
+    SummaryDocument,
     SummaryLine,
-    covers,
-    gist,
-    is_about,
-    read_lines,
+    join_lines,
     read_units,
     section_titles,
-    stands_in,
 )
 from context.text.cut import split_sentences
 from context.text.exact_values import normal
@@ -39,9 +37,9 @@ OPEN_CALL = re.compile(r"(?:[^:\[\n]{1,80}: )?([^\s(:]+)\(.* -> (?:error|\?)", r
 _NAMES_A_LINE = 12
 
 
-def by_weight(units: Sequence[ProtectedUnit], previous: str) -> list[ProtectedUnit]:
+def by_weight(units: Sequence[ProtectedUnit], previous: SummaryDocument) -> list[ProtectedUnit]:
     """Order units by weight: rules, open work, names; names in the gate's own order."""
-    ranked = protected_identifiers(previous, limit=len(previous))
+    ranked = protected_identifiers(previous, limit=len(previous.text))
     rank = {normal(name): place for place, name in enumerate(ranked)}
 
     def weight(unit: ProtectedUnit) -> tuple[int, int, int]:
@@ -68,11 +66,11 @@ class DraftLines:
     lines: tuple[SummaryLine, ...]
 
     @classmethod
-    def of(cls, draft: str) -> "DraftLines":
+    def of(cls, draft: SummaryDocument) -> "DraftLines":
         """Read a draft, and drop repetitions within a protected section."""
         seen: set[tuple[Section, str]] = set()
         lines = []
-        for line in read_lines(draft):
+        for line in draft.lines:
             if line.section in PROTECTED and line.item and _can_move(line):
                 key = (line.section, normal(line.item))
                 if key in seen:
@@ -98,7 +96,9 @@ class DraftLines:
         own = [other.item for other in restored if other.section in told]
         return any(covers(gist(item), gist(unit.item)) for item in (*self.items(*told), *own))
 
-    def arranged(self, old: Sequence[ProtectedUnit], restored: Sequence[ProtectedUnit], language: str) -> str:
+    def arranged(
+        self, old: Sequence[ProtectedUnit], restored: Sequence[ProtectedUnit], language: str
+    ) -> SummaryDocument:
         """Write the draft with the restored lines.
 
         In each protected section the old lines come first, in their old order, kept by the draft or not. So
@@ -113,7 +113,7 @@ class DraftLines:
         rest = [line for line in self.lines if not _is_moved(line, gone)]
         for section in PROTECTED:
             rest = _insert(rest, section, write_units([*first, *fresh], section), language)
-        return "\n".join(line.text for line in rest).strip("\n")
+        return SummaryDocument(join_lines(rest).text.strip("\n"))
 
 
 def write_units(units: Sequence[ProtectedUnit], section: Section) -> list[str]:
@@ -127,7 +127,7 @@ def write_units(units: Sequence[ProtectedUnit], section: Section) -> list[str]:
 
 def _can_move(line: SummaryLine) -> bool:
     """Say whether a line may move; a line that names its own section stays in place."""
-    return all(alone.section is None for alone in read_lines(line.text))
+    return all(alone.section is None for alone in SummaryDocument(line.text).lines)
 
 
 def _is_moved(line: SummaryLine, gone: set[tuple[Section, str]]) -> bool:
@@ -135,7 +135,9 @@ def _is_moved(line: SummaryLine, gone: set[tuple[Section, str]]) -> bool:
     return bool(units) and all(unit.mark in gone for unit in units)
 
 
-def insert_points(notes: str, section: Section, points: Sequence[str], language: str) -> str:
+def insert_points(
+    notes: SummaryDocument, section: Section, points: Sequence[str], language: str
+) -> SummaryDocument:
     """Write points at the start of a section of notes, or as a new section at the end.
 
     Args:
@@ -149,7 +151,7 @@ def insert_points(notes: str, section: Section, points: Sequence[str], language:
     """
     if not points:
         return notes
-    return "\n".join(line.text for line in _insert(list(read_lines(notes)), section, points, language))
+    return join_lines(_insert(list(notes.lines), section, points, language))
 
 
 def _insert(
@@ -210,19 +212,24 @@ class CarriedNotes:
     """A draft with its lost protected lines restored.
 
     Attributes:
-        text: The draft with the restored lines.
-        restored: The restored lines, as written in the text.
+        notes: The draft with the restored lines.
+        restored: The restored lines, as written in the notes.
         released: The lines not restored, with reasons.
     """
 
-    text: str
+    notes: SummaryDocument
     restored: tuple[str, ...] = ()
     released: tuple[Release, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """The text of the notes."""
+        return self.notes.text
+
 
 def carry_protected(
-    previous: str,
-    draft: str,
+    previous: SummaryDocument,
+    draft: SummaryDocument,
     *,
     language: str,
     budget_tokens: int,
@@ -237,7 +244,7 @@ def carry_protected(
     the line stays.
 
     Args:
-        previous: The last summary, or "".
+        previous: The last summary.
         draft: The new summary, cleaned.
         language: The language of added headings.
         budget_tokens: The token budget asked of the draft, > 0.
@@ -250,7 +257,7 @@ def carry_protected(
         The excess over the budget, or over a longer draft, is at most `EXTRA` of the budget, or `RULES` for
         constraints. A second run changes nothing.
     """
-    units = list(read_units(read_lines(previous), sections))
+    units = list(read_units(previous.lines, sections))
     if not units:
         return CarriedNotes(draft)
     page = DraftLines.of(draft)
@@ -327,7 +334,7 @@ class _Evidence:
 
 
 def _why_let_go(unit: ProtectedUnit, evidence: _Evidence) -> Why | None:
-    [read] = list(read_lines(f"- {unit.item}"))
+    [read] = SummaryDocument(f"- {unit.item}").lines
     if read.item != unit.item or read.section is not None:
         return Why.UNREADABLE
     if unit.section is Section.OPEN and (why := _why_closed(unit.item, evidence)):

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from context.summary.sections import read_lines
+from context.summary.sections import SummaryDocument
 from context.text.marker_words import REFUSALS, REQUESTS_FOR_INPUT
 from context.text.tags import strip_thinking
 
@@ -38,7 +38,6 @@ LABEL = re.compile(r"\A[\s>#]*(?:(?:\*\*|__)[^\n*_]{1,40}(?:\*\*|__)[:：]?\s*)?
 POINT = re.compile(r"\s*(?:[-*•·–]|\d{1,3}[.)])\s")
 SOURCE = re.compile(r"\[\s*\d{1,9}[\d\s,;–-]*\]")
 SPEECH = re.compile(r"[^:：.!?]{1,60}[:：]\s")
-FENCE_LINE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 QUOTED = re.compile(
     r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|„[^“”\n]{0,400}[“”]|「[^」\n]{0,400}」"
 )
@@ -239,34 +238,17 @@ def _fault_of_block(block: str) -> ReplyFault | None:
     decoded = _decoded(inner) if inner else None
     if decoded is not None and _is_protocol(decoded):
         return _fault_of_json(decoded)
-    outside = QUOTED.sub("", _outside_code(inner))
+    outside = QUOTED.sub("", "\n".join(line.text for line in SummaryDocument(inner).prose))
     return ReplyFault.TOOL_CALL_TEXT if TOOL_LINE.search(outside) else None
-
-
-def _outside_code(text: str) -> str:
-    """Drop fenced code, up to the end if a fence is not closed."""
-    kept: list[str] = []
-    fence = ""
-    for line in text.splitlines():
-        mark = line.strip()
-        if not fence:
-            opening = FENCE_LINE.match(line)
-            fence = opening[1] if opening else ""
-            if not fence:
-                kept.append(line)
-        elif mark.startswith(fence) and not mark.strip(fence[0]):
-            fence = ""
-    return "\n".join(kept)
 
 
 def _units(text: str) -> tuple[list[tuple[str, bool]], bool]:
     """List the lines under headings, with a flag for points; and say whether a known section holds any."""
     units: list[tuple[str, bool]] = []
     in_sections = False
-    for line in read_lines(_outside_code(text)):
-        if line.item:
-            units.append((line.item, POINT.match(line.text) is not None))
-            in_sections = in_sections or line.section is not None
+    for line in SummaryDocument(text).points:
+        units.append((line.item, POINT.match(line.text) is not None))
+        in_sections = in_sections or line.section is not None
     return units, in_sections
 
 

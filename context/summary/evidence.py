@@ -3,12 +3,11 @@
 # ruff: noqa: E501, RUF001 - tables of words in several scripts
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.languages import by_language
-from context.summary.sections import PROTECTED, Section, SummaryLine, read_lines, read_sections
+from context.summary.sections import PROTECTED, Section, SummaryDocument
 from context.summary.source import ParsedPoint, is_exact_name, line_terms, share_of, support_of
 from context.text.exact_values import extract_identifiers, kept_identifiers, normal, rank_identifiers
 from context.text.language import UNKNOWN, detect_language, same_language
@@ -126,7 +125,6 @@ _CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)(?:\s?·[^\[\]\n]{
 """Numbers of messages, perhaps with the day: "[3 · 8 May 2023]"."""
 _QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|\w\[\d+\]")
 _RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
 
 _MARKS = by_language(lambda one: one.unproven)
 MARKED = re.compile(r"\((?:" + "|".join(map(re.escape, _MARKS.values())) + r")\)\W*\Z")
@@ -138,19 +136,19 @@ class Claims:
     """A summary with its claims checked.
 
     Attributes:
-        text: The summary: citations of unread messages are gone, claims without citations are marked.
+        notes: The summary: citations of unread messages are gone, claims without citations are marked.
         claims: The number of points that report finished work.
         unproven: The number of claims without a citation of a read message.
         false: The number of claims that cited only unread messages.
     """
 
-    text: str
+    notes: SummaryDocument
     claims: int = 0
     unproven: int = 0
     false: int = 0
 
 
-def check_claims(summary: str, known: range, *, language: str) -> Claims:
+def check_claims(summary: SummaryDocument, known: range, *, language: str) -> Claims:
     """Mark the claims of a summary that lack proof; no content is lost.
 
     Args:
@@ -164,8 +162,10 @@ def check_claims(summary: str, known: range, *, language: str) -> Claims:
     mark = f" ({_MARKS.get(language, _MARKS['en'])})"
     written: list[str] = []
     claims = unproven = false = 0
-    for line, is_claim in _claims(summary):
-        if not is_claim:
+    for line in summary.lines:
+        # Tables and code are no points.
+        is_point = bool(line.item) and not line.is_code and not line.text.lstrip().startswith("|")
+        if not is_point or line.section is not Section.DONE:
             written.append(line.text)
             continue
         text = _only_known(line.text, known)
@@ -173,7 +173,7 @@ def check_claims(summary: str, known: range, *, language: str) -> Claims:
         claims, unproven = claims + 1, unproven + (not is_proven)
         false += not is_proven and text != line.text
         written.append(text if is_proven or is_unproven(text) else text.rstrip() + mark)
-    return Claims("\n".join(written), claims, unproven, false) if unproven or claims else Claims(summary)
+    return Claims(SummaryDocument("\n".join(written)), claims, unproven, false) if claims else Claims(summary)
 
 
 def has_proof(claim: str) -> bool:
@@ -189,16 +189,6 @@ def without_sources(claim: str) -> str:
 def is_unproven(claim: str) -> bool:
     """Tell whether a claim carries the mark of an unproven claim."""
     return MARKED.search(claim) is not None
-
-
-def _claims(summary: str) -> Iterator[tuple[SummaryLine, bool]]:
-    """Yield each line with a flag for claims; tables and code are not points."""
-    is_code = False
-    for line in read_lines(summary):
-        if _FENCE.match(line.text):
-            is_code = not is_code
-        is_point = bool(line.item) and not is_code and not line.text.lstrip().startswith(("|", "```", "~~~"))
-        yield line, is_point and line.section is Section.DONE
 
 
 def _masked(text: str) -> str:
@@ -232,16 +222,17 @@ def _known_part(cited: str, known: range) -> str:
     return ", ".join(kept)
 
 
-def protected_identifiers(previous: str, *, limit: int) -> list[str]:
+def protected_identifiers(previous: SummaryDocument, *, limit: int) -> list[str]:
     """Name the protected parts of the last summary: constraints, open work and identifiers.
 
     Args:
-        previous: The last summary, or "".
+        previous: The last summary.
         limit: The most names.
 
     Returns:
         The names, heaviest first.
     """
-    sections = read_sections(previous)
-    sources = [(without_sources(item), 1.0) for section in PROTECTED for item in sections.get(section, [])]
+    sources = [
+        (without_sources(item), 1.0) for section in PROTECTED for item in previous.sections.get(section, [])
+    ]
     return rank_identifiers(sources, limit=limit)

@@ -1,15 +1,18 @@
 """Quality gate for summaries: a summary must pass before replacing the covered messages."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.clean_reply import CleanReply, ReplyFault, clean_reply
+from context.summary.clean_reply import ReplyFault, clean_reply
 from context.summary.evidence import MARKED, Claims, check_claims, protected_identifiers
 from context.summary.grounding import DraftPoint, ground_points
 from context.summary.others_words import drop_code
-from context.summary.sections import read_lines, read_sections
+from context.summary.sections import NO_SUMMARY, SummaryDocument
 from context.summary.source import Doubt, Source
 from context.summary.substance import content_chars, drop_echo, least_chars
 from context.summary.user_rules import lost_rules
@@ -109,27 +112,45 @@ class Covered:
     previous: str | None = None
     language: str = UNKNOWN
 
+    @cached_property
+    def before(self) -> SummaryDocument:
+        """The previous summary, empty for the first."""
+        return SummaryDocument(self.previous) if self.previous else NO_SUMMARY
+
 
 @dataclass(frozen=True)
 class GateVerdict:
     """The gate's decision.
 
     Attributes:
-        text: The cleaned summary, to store when accepted.
+        notes: The cleaned summary, to store when accepted.
         reason: The reason for refusal; None when accepted.
         numbers: The measurements, without any text of the conversation.
         told: Hints for a second draft, such as lost or made-up names: text of the conversation.
     """
 
-    text: str
+    notes: SummaryDocument
     reason: Fault | None = None
     numbers: Mapping[str, float] = field(default_factory=dict)
     told: tuple[str, ...] = ()
 
     @property
+    def text(self) -> str:
+        """The text of the notes."""
+        return self.notes.text
+
+    @property
     def accepted(self) -> bool:
         """True if the summary may become active."""
         return self.reason is None
+
+
+class _Finding(NamedTuple):
+    """The result of one check, as in a verdict."""
+
+    reason: Fault | None = None
+    numbers: Mapping[str, float] = {}
+    told: tuple[str, ...] = ()
 
 
 _CUT = frozenset(
@@ -172,42 +193,43 @@ def judge_summary(draft: Draft, covered: Covered, settings: GateSettings = DEFAU
         and the numbers behind it.
     """
     reply = clean_reply(draft.text)
-    text, echoes = drop_echo(reply.text)
-    claims = _check_claims(text, covered)
-    for finding in _findings(draft, covered, settings, replace(reply, text=text), claims):
+    notes, echoes = drop_echo(SummaryDocument(reply.text))
+    claims = _check_claims(notes, covered)
+    of_reply = (_finish(draft.finish_reason, reply.fault), Fault(reply.fault) if reply.fault else None)
+    for finding in chain(map(_Finding, of_reply), _findings(draft, covered, settings, notes, claims)):
         if finding.reason is not None:
-            reason = Fault.PROMPT_ECHO if _is_echo(text, echoes, finding.reason) else finding.reason
-            return GateVerdict(claims.text, reason, finding.numbers, finding.told)
-    return GateVerdict(claims.text)
+            reason = Fault.PROMPT_ECHO if _is_echo(notes, echoes, finding.reason) else finding.reason
+            return GateVerdict(claims.notes, reason, finding.numbers, finding.told)
+    return GateVerdict(claims.notes)
 
 
-def _is_echo(text: str, echoes: int, reason: Fault) -> bool:
+def _is_echo(notes: SummaryDocument, echoes: int, reason: Fault) -> bool:
     """Say whether lines of the prompt outnumber the points of a poor draft, and so explain the fault best."""
     is_poor = reason in {Fault.EMPTY, Fault.EMPTY_SKELETON, Fault.NO_HEADINGS, Fault.IDENTIFIERS_LOST}
-    left = sum(1 for line in read_lines(text) if line.item)
-    return is_poor and echoes > left
+    return is_poor and echoes > sum(1 for line in notes.lines if line.item)
 
 
 def _findings(
-    draft: Draft, covered: Covered, settings: GateSettings, reply: CleanReply, claims: Claims
-) -> Iterator[GateVerdict]:
+    draft: Draft,
+    covered: Covered,
+    settings: GateSettings,
+    notes: SummaryDocument,
+    claims: Claims,
+) -> Iterator[_Finding]:
     """Yield the findings, cheapest check first; each check runs only after the earlier checks passed."""
-    text, fault = reply.text, reply.fault
-    yield GateVerdict(text, _finish(draft.finish_reason, fault))
-    yield GateVerdict(text, Fault(fault) if fault else None)
-    yield GateVerdict(text, _voice(text, covered))
-    yield _skeleton(text, covered, settings)
-    yield _progress(draft, covered, settings, text)
-    yield _language(text, covered, settings)
-    yield _headings(text)
+    yield _Finding(_voice(notes, covered))
+    yield _skeleton(notes, covered, settings)
+    yield _progress(draft, covered, settings)
+    yield _language(notes, covered, settings)
+    yield _headings(notes)
     yield _evidence(claims)
-    yield _grounds(claims.text, covered, settings)
+    yield _grounds(claims.notes, covered, settings)
     room = max(draft.tokens // _TOKENS_A_NAME, _LEAST_NAMES)
-    protected = protected_identifiers(covered.previous or "", limit=min(settings.max_protected, room))
-    yield _recall(text, protected, settings.min_protected, "protected")
+    protected = protected_identifiers(covered.before, limit=min(settings.max_protected, room))
+    yield _recall(notes.text, protected, settings.min_protected, "protected")
     named = covered_identifiers(covered.lines, limit=settings.max_identifiers)
-    yield _recall(text, named if len(named) >= _FEW_NAMES else [], settings.min_identifiers, "covered")
-    yield _rules(text, covered)
+    yield _recall(notes.text, named if len(named) >= _FEW_NAMES else [], settings.min_identifiers, "covered")
+    yield _rules(notes, covered)
 
 
 def _finish(finish_reason: str | None, fault: ReplyFault | None) -> Fault | None:
@@ -219,41 +241,40 @@ def _finish(finish_reason: str | None, fault: ReplyFault | None) -> Fault | None
     return Fault.TOOL_CALL_TEXT if reason in _CALLED else None
 
 
-def _voice(text: str, covered: Covered) -> Fault | None:
-    if plays_conversation(text, covered.lines, covered.previous or ""):
+def _voice(notes: SummaryDocument, covered: Covered) -> Fault | None:
+    if plays_conversation(notes, covered.lines, covered.before):
         return Fault.TRANSCRIPT_TEXT
-    if imitates_call(text, covered.lines, covered.previous or ""):
+    if imitates_call(notes, covered.lines, covered.before):
         return Fault.TOOL_CALL_TEXT
-    if speaks_as_itself(text, covered.lines):
+    if speaks_as_itself(notes, covered.lines):
         return Fault.FIRST_PERSON
-    return Fault.ANSWER_TEXT if speaks_to_reader(text, covered.lines) else None
+    return Fault.ANSWER_TEXT if speaks_to_reader(notes, covered.lines) else None
 
 
-def _skeleton(text: str, covered: Covered, settings: GateSettings) -> GateVerdict:
-    content = content_chars(text)
-    before = content_chars(covered.previous or "")
+def _skeleton(notes: SummaryDocument, covered: Covered, settings: GateSettings) -> _Finding:
+    content = content_chars(notes)
+    before = content_chars(covered.before)
     least = least_chars(covered.lines, covered.tokens)
     is_empty = content < least or content < settings.min_of_previous * before
     numbers = {"content_chars": content, "least_chars": least, "previous_chars": before}
-    return GateVerdict(text, Fault.EMPTY_SKELETON if is_empty else None, numbers)
+    return _Finding(Fault.EMPTY_SKELETON if is_empty else None, numbers)
 
 
-def _progress(draft: Draft, covered: Covered, settings: GateSettings, text: str) -> GateVerdict:
+def _progress(draft: Draft, covered: Covered, settings: GateSettings) -> _Finding:
     most = int(covered.tokens * (1 - settings.min_progress))
     numbers = {"summary_tokens": draft.tokens, "covered_tokens": covered.tokens}
-    return GateVerdict(text, Fault.NOT_SMALLER if draft.tokens > most else None, numbers)
+    return _Finding(Fault.NOT_SMALLER if draft.tokens > most else None, numbers)
 
 
-def _language(text: str, covered: Covered, settings: GateSettings) -> GateVerdict:
-    written = detect_language(text)
+def _language(notes: SummaryDocument, covered: Covered, settings: GateSettings) -> _Finding:
+    written = detect_language(notes.text)
     spoken = _spoken_languages(covered)
     if written == UNKNOWN or not spoken or any(same_language(written, code) for code in spoken):
-        return GateVerdict(text)
-    points = (item for items in read_sections(text).values() for item in items)
-    shares = spoken_shares(points) or language_shares(text)
+        return _Finding()
+    shares = spoken_shares(line.item for line in notes.lines if line.item) or language_shares(notes.text)
     present = sum(share for code, share in shares.items() if any(same_language(code, own) for own in spoken))
     reason = Fault.WRONG_LANGUAGE if present < settings.min_language_share else None
-    return GateVerdict(text, reason, {"language_share": present})
+    return _Finding(reason, {"language_share": present})
 
 
 def _spoken_languages(covered: Covered) -> set[str]:
@@ -267,50 +288,48 @@ def _spoken_languages(covered: Covered) -> set[str]:
     return spoken
 
 
-def _check_claims(text: str, covered: Covered) -> Claims:
+def _check_claims(notes: SummaryDocument, covered: Covered) -> Claims:
     """Credit each point to the writer of its message, and check claims against the read messages."""
     seqs = [line.seq for line in covered.lines]
     if not seqs:
-        return Claims(text)
-    text = credit_speakers(text, covered.lines, covered.previous or "")
+        return Claims(notes)
+    notes = credit_speakers(notes, covered.lines, covered.before)
     first = min(seqs) if covered.previous is None else 1
-    return check_claims(text, range(first, max(seqs) + 1), language=covered.language)
+    return check_claims(notes, range(first, max(seqs) + 1), language=covered.language)
 
 
-def _headings(text: str) -> GateVerdict:
+def _headings(notes: SummaryDocument) -> _Finding:
     """Prose is no notes: something stands under a section's heading, and most under any."""
     points = sectioned = headed = 0
     is_headed = False
-    for line in read_lines(text):
+    for line in notes.lines:
         is_headed = is_headed or line.is_heading
         points += bool(line.item)
         sectioned += bool(line.item) and line.section is not None
         headed += bool(line.item) and (is_headed or line.section is not None)
     is_prose = sectioned == 0 or headed * 2 < points
-    return GateVerdict(
-        text, Fault.NO_HEADINGS if is_prose else None, {"points": points, "sectioned": sectioned}
-    )
+    return _Finding(Fault.NO_HEADINGS if is_prose else None, {"points": points, "sectioned": sectioned})
 
 
-def _evidence(claims: Claims) -> GateVerdict:
+def _evidence(claims: Claims) -> _Finding:
     """Refuse a draft if most claims cite messages nobody read; unproven claims are only marked."""
     numbers = {"false_claims": claims.false, "unproven_claims": claims.unproven, "claims": claims.claims}
     is_made_up = claims.false * 2 > claims.claims
-    return GateVerdict(claims.text, Fault.CLAIMS_WITHOUT_EVIDENCE if is_made_up else None, numbers)
+    return _Finding(Fault.CLAIMS_WITHOUT_EVIDENCE if is_made_up else None, numbers)
 
 
-def ground_notes(text: str, covered: Covered) -> list[DraftPoint]:
+def ground_notes(notes: SummaryDocument, covered: Covered) -> list[DraftPoint]:
     """Compare each point of notes with the source of the notes.
 
     Args:
-        text: The notes, cleaned.
+        notes: The notes, cleaned.
         covered: The content to be replaced: the transcript and the earlier notes.
 
     Returns:
         The points, each with its doubts.
     """
     speakers = tuple(dict.fromkeys(line.speaker for line in covered.lines))
-    return ground_points(text, Source(covered.lines, covered.previous or "", speakers), marks=MARKED)
+    return ground_points(notes, Source(covered.lines, covered.before, speakers), marks=MARKED)
 
 
 def is_made_up(point: DraftPoint) -> bool:
@@ -318,9 +337,9 @@ def is_made_up(point: DraftPoint) -> bool:
     return bool(point.doubts & _HARD)
 
 
-def _grounds(text: str, covered: Covered, settings: GateSettings) -> GateVerdict:
+def _grounds(notes: SummaryDocument, covered: Covered, settings: GateSettings) -> _Finding:
     """Refuse content absent from the source, however well the text reads."""
-    points = ground_notes(text, covered)
+    points = ground_notes(notes, covered)
     made_up = [point for point in points if is_made_up(point)]
     unsupported = [point for point in points if point.doubts and not is_made_up(point)]
     numbers = {"points": len(points), "made_up": len(made_up), "unsupported": len(unsupported)}
@@ -328,27 +347,27 @@ def _grounds(text: str, covered: Covered, settings: GateSettings) -> GateVerdict
     if len(made_up) > settings.max_made_up * len(points):
         only_undone = all(point.doubts & _HARD == {Doubt.UNDONE} for point in made_up)
         reason = Fault.CLAIMS_WITHOUT_EVIDENCE if only_undone else Fault.MADE_UP
-        return GateVerdict(text, reason, numbers, told or tuple(point.line.item for point in made_up[:3]))
+        return _Finding(reason, numbers, told or tuple(point.line.item for point in made_up[:3]))
     few = min(_FEW_POINTS, len(points)) - 1
     if len(unsupported) > max(settings.max_unsupported * len(points), few):
-        return GateVerdict(text, Fault.MADE_UP, numbers, tuple(point.line.item for point in unsupported[:3]))
-    return GateVerdict(text, None, numbers)
+        return _Finding(Fault.MADE_UP, numbers, tuple(point.line.item for point in unsupported[:3]))
+    return _Finding(None, numbers)
 
 
-def _rules(text: str, covered: Covered) -> GateVerdict:
+def _rules(notes: SummaryDocument, covered: Covered) -> _Finding:
     """Refuse notes without a rule stated by a user and never lifted."""
-    lost = lost_rules(text, covered.lines)
+    lost = lost_rules(notes, covered.lines)
     told = tuple(rule.point for rule in lost[:_MOST_TOLD])
-    return GateVerdict(text, Fault.RULES_LOST if lost else None, {"rules_lost": len(lost)}, told)
+    return _Finding(Fault.RULES_LOST if lost else None, {"rules_lost": len(lost)}, told)
 
 
-def _recall(text: str, names: Sequence[str], least: float, which: str) -> GateVerdict:
+def _recall(text: str, names: Sequence[str], least: float, which: str) -> _Finding:
     found = kept_identifiers(text, names)
     is_poor = bool(names) and len(found) < least * len(names)
     numbers = {f"{which}_kept": len(found), f"{which}_known": len(names)}
     kept = set(found)
     told = tuple(name for name in names if name not in kept)[:_MOST_TOLD]
-    return GateVerdict(text, Fault.IDENTIFIERS_LOST if is_poor else None, numbers, told)
+    return _Finding(Fault.IDENTIFIERS_LOST if is_poor else None, numbers, told)
 
 
 def covered_identifiers(lines: Sequence[RenderedLine], *, limit: int) -> list[str]:

@@ -9,7 +9,8 @@ from itertools import islice
 
 from context.conversation.transcript import RenderedLine
 from context.summary.evidence import is_undone
-from context.summary.sections import ALWAYS, NEGATION, Section, SummaryLine, gist, read_lines
+from context.summary.gist import ALWAYS, NEGATION, gist
+from context.summary.sections import Section, SummaryDocument, SummaryLine
 from context.summary.source import (
     EDGES,
     Doubt,
@@ -218,7 +219,9 @@ class DraftPoint:
     unknown: tuple[str, ...] = ()
 
 
-def ground_points(draft: str, source: Source, *, marks: re.Pattern[str] | None = None) -> list[DraftPoint]:
+def ground_points(
+    draft: SummaryDocument, source: Source, *, marks: re.Pattern[str] | None = None
+) -> list[DraftPoint]:
     """Compare each point of a draft with its source.
 
     Args:
@@ -229,7 +232,7 @@ def ground_points(draft: str, source: Source, *, marks: re.Pattern[str] | None =
     Returns:
         The points in order; headings, blank lines, tables' rules and code left out.
     """
-    return [_ground(ParsedPoint.of(line, source, marks)) for line in points_of(draft)]
+    return [_ground(ParsedPoint.of(line, source, marks)) for line in draft.points]
 
 
 def shares_nothing(text: str, source: Source) -> bool:
@@ -257,16 +260,6 @@ def shares_nothing(text: str, source: Source) -> bool:
         return not any(term in source.terms for term in terms)
     known = sum(term in source.terms for term in terms)
     return known < _SHARED_AT_LEAST * len(terms)
-
-
-def points_of(draft: str) -> Iterator[SummaryLine]:
-    """Read the points of a draft; code in fences is none."""
-    is_code = False
-    for line in read_lines(draft):
-        if re.match(r"\s*(?:```|~~~)", line.text):
-            is_code = not is_code
-        elif line.item and not is_code:
-            yield line
 
 
 def _ground(said: ParsedPoint) -> DraftPoint:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from context.conversation.transcript import SUMMARY_TAG
-from context.summary.sections import Section, SummaryLine, find_section, is_bullet, read_lines
+from context.summary.sections import Section, SummaryDocument, SummaryLine, find_section, is_bullet
 from context.text.cut import split_sentences
 from context.text.exact_values import extract_identifiers
 from context.text.marker_words import Cue, find_cues, is_question, is_strong_rule
@@ -149,7 +149,7 @@ class _Outline:
 
     @classmethod
     def read(cls, text: str, count: Callable[[str], int]) -> "_Outline":
-        read = list(read_lines(text))
+        read = SummaryDocument(text).lines
         lines = [line.text for line in read]
         units = _weighed(list(_units(read)))
         title = _title(units)

@@ -18,7 +18,7 @@ from context.summary.gate import (
     judge_summary,
     own_words,
 )
-from context.summary.sections import PROTECTED, Section
+from context.summary.sections import PROTECTED, Section, SummaryDocument
 from context.summary.user_rules import lost_rules
 from context.text.cut import one_line, split_sentences
 from context.text.exact_values import kept_identifiers, normal
@@ -121,15 +121,15 @@ def mend_summary(
     verdict = judge_summary(draft, covered, settings)
     if verdict.reason not in MENDABLE or (verdict.reason is None and covered.previous is None):
         return Mended(verdict)
-    text, dropped = _drop_made_up(verdict.text, covered)
-    if text is None:
+    notes, dropped = _drop_made_up(verdict.notes, covered)
+    if notes is None:
         return Mended(verdict)
     mended = Mended(verdict)
     for sections in (PROTECTED, (Section.CONSTRAINTS,)):
         limits = (budget_tokens, count, sections)
-        mended = _put_back(draft, text, covered, settings, limits, is_poor=False)
+        mended = _put_back(draft, notes, covered, settings, limits, is_poor=False)
         if mended.verdict.reason is Fault.IDENTIFIERS_LOST:
-            mended = _put_back(draft, text, covered, settings, limits, is_poor=True)
+            mended = _put_back(draft, notes, covered, settings, limits, is_poor=True)
         if mended.verdict.reason is not Fault.NOT_SMALLER:
             break
     if mended.verdict.reason in MENDABLE - {None} and verdict.reason is not None:
@@ -137,21 +137,22 @@ def mend_summary(
     return replace(mended, dropped=dropped)
 
 
-def _drop_made_up(text: str, covered: Covered) -> tuple[str | None, int]:
+def _drop_made_up(notes: SummaryDocument, covered: Covered) -> tuple[SummaryDocument | None, int]:
     """Remove the made-up points; None if they are too many."""
-    points = ground_notes(text, covered)
+    points = ground_notes(notes, covered)
     gone = [point.line for point in points if is_made_up(point)]
     if not gone:
-        return text, 0
+        return notes, 0
     if len(gone) > MOST_DROPPED * len(points):
         return None, 0
     texts = {line.text for line in gone}
-    return "\n".join(line for line in text.split("\n") if line not in texts), len(gone)
+    kept = (line for line in notes.text.split("\n") if line not in texts)
+    return SummaryDocument("\n".join(kept)), len(gone)
 
 
 def _put_back(
     draft: Draft,
-    text: str,
+    notes: SummaryDocument,
     covered: Covered,
     settings: GateSettings,
     limits: tuple[int, Callable[[str], int], Sequence[Section]],
@@ -159,11 +160,11 @@ def _put_back(
     is_poor: bool,
 ) -> Mended:
     budget_tokens, count, sections = limits
-    rules = lost_rules(text, covered.lines)
-    text = insert_points(text, Section.CONSTRAINTS, [rule.point for rule in rules], covered.language)
+    rules = lost_rules(notes, covered.lines)
+    notes = insert_points(notes, Section.CONSTRAINTS, [rule.point for rule in rules], covered.language)
     carried = carry_protected(
-        covered.previous or "",
-        text,
+        covered.before,
+        notes,
         language=covered.language,
         budget_tokens=budget_tokens,
         count=count,
@@ -173,7 +174,7 @@ def _put_back(
     text = carried.text
     room = min(budget_tokens + int(budget_tokens * EXTRA), int(covered.tokens * (1 - settings.min_progress)))
     points = _lost_name_points(text, covered, settings, room - count(text), count) if is_poor else []
-    text = insert_points(text, Section.IDENTIFIERS, points, covered.language)
+    text = insert_points(carried.notes, Section.IDENTIFIERS, points, covered.language).text
     verdict = judge_summary(replace(draft, text=text, tokens=count(text)), covered, settings)
     return Mended(verdict, 0, len(rules), len(points), len(carried.restored))
 

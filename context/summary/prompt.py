@@ -1,6 +1,7 @@
 """Prompt of the summarizer, as values and as chat messages."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from context.conversation.transcript import (
     PREVIOUS_TAG,
@@ -9,7 +10,7 @@ from context.conversation.transcript import (
     RenderedLine,
     transcript_text,
 )
-from context.summary.sections import Section, section_titles
+from context.summary.sections import NO_SUMMARY, Section, SummaryDocument, section_titles
 from context.text.cut import one_line
 from context.text.language import NAMED_LANGUAGES, UNKNOWN, language_name
 from context.text.tags import escape_tags
@@ -40,6 +41,11 @@ class SummaryInput:
     participants: tuple[str, ...] = ()
     aggressive: bool = False
     complaint: str = ""
+
+    @cached_property
+    def before(self) -> SummaryDocument:
+        """The notes on the earlier messages, empty for the first summary."""
+        return SummaryDocument(self.previous_summary) if self.previous_summary else NO_SUMMARY
 
     @property
     def from_seq(self) -> int:

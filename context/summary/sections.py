@@ -1,4 +1,4 @@
-"""Sections and points of a summary, and the comparison of lines: does one line say another's content?"""
+"""A summary as a document: its lines, points and sections, in any language of headings."""
 
 # ruff: noqa: E501, RUF001, SIM905 - a table; the words are written in their languages' own letters
 
@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache, cached_property
+from itertools import accumulate
 
 from context.languages import by_language
 from context.text.exact_values import extract_identifiers, normal
-from context.text.terms import index_terms, query_terms
 
 
 class Section(StrEnum):
@@ -35,12 +35,66 @@ class SummaryLine:
         section: The section around the line; None outside of every section.
         item: The point; "" for a heading, a blank line or a placeholder such as "none".
         is_heading: True for a heading.
+        is_code: True inside a fence of code, and for the fence. Code has no headings, unless its fence is
+            never closed.
     """
 
     text: str
     section: Section | None
     item: str = ""
     is_heading: bool = False
+    is_code: bool = False
+
+
+@dataclass(frozen=True)
+class SummaryDocument:
+    """A summary, read once.
+
+    Attributes:
+        text: The summary, as written by a model or a person.
+    """
+
+    text: str
+
+    @cached_property
+    def lines(self) -> tuple[SummaryLine, ...]:
+        """Every line, in order, headings and blank lines too."""
+        return tuple(_read_lines(self.text))
+
+    @cached_property
+    def prose(self) -> tuple[SummaryLine, ...]:
+        """The lines outside of code."""
+        return tuple(line for line in self.lines if not line.is_code)
+
+    @cached_property
+    def points(self) -> tuple[SummaryLine, ...]:
+        """The lines outside of code that say something under a heading or without one."""
+        return tuple(line for line in self.prose if line.item)
+
+    @cached_property
+    def sections(self) -> dict[Section | None, list[str]]:
+        """The points by section, without bullets and placeholders such as "none".
+
+        Points outside sections stand under None. A named section is present, even when empty.
+        """
+        points: dict[Section | None, list[str]] = {}
+        for line in self.lines:
+            items = points.setdefault(line.section, [])
+            if line.item:
+                items.append(line.item)
+        return {section: items for section, items in points.items() if items or section is not None}
+
+    def items(self, *sections: Section | None) -> list[str]:
+        """List the points of some sections, in order."""
+        return [line.item for line in self.lines if line.item and line.section in sections]
+
+
+def join_lines(lines: Iterable[SummaryLine]) -> SummaryDocument:
+    """Make a summary of lines."""
+    return SummaryDocument("\n".join(line.text for line in lines))
+
+
+NO_SUMMARY = SummaryDocument("")
 
 
 PROTECTED = (Section.CONSTRAINTS, Section.OPEN, Section.IDENTIFIERS)
@@ -64,6 +118,7 @@ _INLINE = re.compile(
     r"\A\s{0,3}(?:[-*•]\s+)?(?:\*\*|__)(.{1,80}?)\s*(?:[:：]\s*(?:\*\*|__)|(?:\*\*|__)\s*[:：])\s*(\S.*)\Z"
 )
 _TOP_LEVEL = 2
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _BULLET = re.compile(r"\A\s*(?:[-*•·–]|\d{1,3}[.)])\s+")
 _PLACEHOLDERS = frozenset(
     "none|n/a|na|nothing|nothing yet|no|empty|unknown|tbd|not specified|none yet|none stated|none so far|keine|keiner|nichts|"
@@ -104,46 +159,33 @@ def write_sections(items: Mapping[Section, Sequence[str]], language: str) -> str
     return "\n\n".join(blocks)
 
 
-def read_sections(summary: str) -> dict[Section | None, list[str]]:
-    """Read a summary's points by section, in any language of headings.
-
-    Args:
-        summary: A summary, as written by a model or a person.
-
-    Returns:
-        The points, without bullets and placeholders such as "none"; points outside sections under None. A
-        named section is present, even when empty.
-    """
-    points: dict[Section | None, list[str]] = {}
-    for line in read_lines(summary):
-        items = points.setdefault(line.section, [])
-        if line.item:
-            items.append(line.item)
-    return {section: items for section, items in points.items() if items or section is not None}
-
-
-def read_lines(summary: str) -> Iterator[SummaryLine]:
-    """Read a summary line by line, each with its section.
-
-    Args:
-        summary: A summary, as written by a model or a person.
-
-    Yields:
-        Every line, in order, headings and blank lines too.
-    """
+def _read_lines(summary: str) -> Iterator[SummaryLine]:
+    lines = summary.splitlines()
+    fences = list(accumulate(lines, _fence_after, initial=""))
+    closed = len(lines) if not fences[-1] else max(at for at, fence in enumerate(fences) if not fence)
     current: Section | None = None
     level = 0
-    for line in summary.splitlines():
-        found = _heading(line)
+    for place, line in enumerate(lines):
+        is_code = bool(fences[place] or fences[place + 1])
+        found = _heading(line) if not is_code or place >= closed else None
         if found is not None:
             title, depth = found
             if title is not None or depth <= level:
                 current, level = title, depth
-            yield SummaryLine(line, current, is_heading=True)
+            yield SummaryLine(line, current, is_heading=True, is_code=is_code)
             continue
-        section, item = _item(line)
+        section, item = (None, line.strip()) if is_code and place < closed else _item(line)
         current = section or current
-        yield SummaryLine(line, current, "" if is_placeholder(item) else item)
+        yield SummaryLine(line, current, "" if is_placeholder(item) else item, is_code=is_code)
+
+
+def _fence_after(fence: str, line: str) -> str:
+    """Return the fence of code that is open after a line; "" outside of code."""
+    if not fence:
+        opening = _FENCE.match(line)
+        return opening[1] if opening else ""
+    mark = line.strip()
+    return "" if mark.startswith(fence) and not mark.strip(fence[0]) else fence
 
 
 def _item(line: str) -> tuple[Section | None, str]:
@@ -211,116 +253,6 @@ def _plain(title: str) -> str:
     while end and (folded[end - 1].isspace() or folded[end - 1] in _CLOSING):
         end -= 1
     return _NUMBER.sub("", folded[:end], count=1).strip()
-
-
-_CITED = re.compile(r"\[\s*\d{1,9}(?:\s*[,;\u2013-]\s*\d{1,9})*\s*\]")
-_LABEL = re.compile(
-    r"\A(?:\[[^\[\]\n]{1,40}\]\s*[^:\[\]\n]{1,70}:\s|[^:\[\]()\n]{1,60} \((?:user|assistant|tool|system)\):\s|(?:user|assistant):\s)",
-    re.IGNORECASE,
-)
-"""Speaker and message of a line, ignored in comparisons of content."""
-NEGATION = re.compile(
-    r"(?<!\w)(?:never|not|no|none|nobody|nothing|without|avoid|avoids|forbidden|forbids|prohibited|cannot|\w+n't|"
-    r"nie|niemals|nicht|kein\w{0,2}|ohne|verboten|ne|n'\w+|pas|jamais|sans|interdit\w{0,2}|nunca|jamás|sin|prohibido|não|sem|"
-    r"proibido|non|mai|senza|vietato|niet|geen|nooit|zonder|bez|nigdy|zakazan\w|asla|değil|yok|yasak|\w+m[ae]yın|"
-    r"не|нет|ни|никогда|нельзя|без|запрещено|ні|ніколи|заборонено)(?!\w)|"
-    r"不|没|無|无|勿|别|禁止|ない|ません|な(?=[。\s]|\Z)|않|안 |지 마|지 말|금지|없|لا |لم |لن |ليس|ممنوع|בלי|לא |אין |אסור|אל |नहीं|मत |बिना"
-)
-"""Words that deny or forbid, in many languages."""
-ALWAYS = re.compile(
-    r"(?<!\w)(?:always|must|immer|stets|muss|toujours|doit|siempre|debe|sempre|deve|altijd|moet|zawsze|musi|daima|her zaman|"
-    r"всегда|должн\w{0,2}|обязательно|завжди|обов'язково)(?!\w)|总是|總是|必须|必須|必ず|항상|반드시|دائما|يجب|תמיד|חייב|हमेशा"
-)
-"""Words that demand, in many languages: a "never" turned round."""
-
-_DIGIT = re.compile(r"\d")
-_MANY_TERMS = 400
-
-
-@dataclass(frozen=True)
-class Gist:
-    """Comparable content of a line.
-
-    Attributes:
-        plain: The line, folded, without speaker and message.
-        asked: The terms required of another line with the same content.
-        terms: All terms of the line.
-        words: The terms of `asked` except names and numbers.
-        names: The exact names, folded.
-        numbers: The terms with a digit.
-        negates: True if the line denies or forbids something.
-    """
-
-    plain: str
-    asked: frozenset[str]
-    terms: frozenset[str]
-    words: frozenset[str]
-    names: tuple[str, ...]
-    numbers: frozenset[str]
-    negates: bool
-
-
-@lru_cache(maxsize=8_192)
-def gist(line: str) -> Gist:
-    """Read the content of a line.
-
-    Args:
-        line: A point of a summary, or a sentence.
-
-    Returns:
-        The terms, names and sign, without citations and the label of the speaker.
-    """
-    said = _CITED.sub(" ", _LABEL.sub("", line, count=1))
-    plain = normal(said)
-    asked = frozenset(query_terms(NEGATION.sub(" ", plain), limit=_MANY_TERMS))
-    names = tuple(normal(name) for name in extract_identifiers(said))
-    numbers = frozenset(term for term in asked if _DIGIT.search(term))
-    return Gist(
-        plain=plain,
-        asked=asked,
-        terms=frozenset(index_terms(plain)),
-        words=asked - numbers - frozenset(index_terms(" ".join(names))),
-        names=names,
-        numbers=numbers,
-        negates=NEGATION.search(plain) is not None,
-    )
-
-
-def stands_in(name: str, text: str) -> bool:
-    """Tell whether a name stands in a text, not inside a longer name; both folded by `normal`."""
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
-
-
-def names_kept(part: Gist, whole: Gist) -> bool:
-    """Tell whether every exact name and number of a line stands in another line."""
-    return part.numbers <= whole.terms and all(stands_in(name, whole.plain) for name in part.names)
-
-
-def is_about(told: Gist, part: Gist, *, least: float) -> bool:
-    """Tell whether words are about a line: its names and numbers are there, and most of its other words.
-
-    Args:
-        told: The words.
-        part: The line.
-        least: The least share of the line's words found in `told`, in [0, 1].
-
-    Returns:
-        False for a line of names alone: a list of names says nothing about them.
-    """
-    shared = len(part.words & told.terms)
-    return bool(part.words) and shared >= least * len(part.words) and names_kept(part, told)
-
-
-def covers(whole: Gist, part: Gist) -> bool:
-    """Tell whether a line says everything another line says, and does not say the opposite.
-
-    All content words and exact names are present and the signs agree. So notes can be reworded over and over,
-    with the same coverage.
-    """
-    if part.plain == whole.plain:
-        return True
-    said = bool(part.asked) and part.asked <= whole.terms
-    return said and part.negates == whole.negates and names_kept(part, whole)
 
 
 _QUOTES = "`'\"“”«»「」『』*"

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.statements import read_statements
-from context.summary.sections import SummaryLine, read_lines
+from context.summary.sections import NO_SUMMARY, SummaryDocument, SummaryLine
 from context.text.cut import plain_breaks
 from context.text.exact_values import (
     SMALL,
@@ -63,18 +63,18 @@ class Source:
 
     Attributes:
         lines: The transcript.
-        previous: The earlier notes, or "".
+        previous: The earlier notes.
         known: Other input of the writer: the speakers' labels, a title, a focus.
     """
 
     lines: Sequence[RenderedLine]
-    previous: str = ""
+    previous: SummaryDocument = NO_SUMMARY
     known: Sequence[str] = ()
 
     @cached_property
     def text(self) -> str:
         """The whole source."""
-        return "\n".join([*(str(line) for line in self.lines), self.previous, *self.known])
+        return "\n".join([*(str(line) for line in self.lines), self.previous.text, *self.known])
 
     @cached_property
     def text_folded(self) -> str:
@@ -86,7 +86,7 @@ class Source:
         """The whole source, folded, with a mark between lines."""
         parts = [
             *(f"{line.speaker}: {line.text}" for line in self.lines),
-            *self.previous.splitlines(),
+            *self.previous.text.splitlines(),
             *self.known,
         ]
         return " ¦ ".join(fold_marks(plain_breaks(part).replace("\n", " ¦ ")) for part in parts)
@@ -139,7 +139,7 @@ class Source:
     @cached_property
     def told(self) -> list[RenderedLine]:
         """The transcript, and the points of the notes before as lines of no message."""
-        old = [line.item for line in read_lines(self.previous) if line.item]
+        old = (line.item for line in self.previous.lines if line.item)
         return [*self.lines, *(RenderedLine(0, LineKind.TEXT, Role.SYSTEM, "", item, -1) for item in old)]
 
     @cached_property

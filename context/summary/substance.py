@@ -10,7 +10,7 @@ from functools import cache
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.prompt import prompt_lines
-from context.summary.sections import read_lines, read_sections
+from context.summary.sections import SummaryDocument, SummaryLine, join_lines
 from context.text.exact_values import normal
 
 LEAST_CHARS = 12
@@ -46,18 +46,16 @@ _FILLER = re.compile(
 )
 
 
-def content_chars(summary: str) -> int:
+def content_chars(summary: SummaryDocument) -> int:
     """Count the characters of a summary's points; a wide character counts as two.
 
     Args:
-        summary: A summary, as written by a model or a person.
+        summary: The summary.
 
     Returns:
         The characters, >= 0, without headings, bullets and points such as "none" or "see above".
     """
-    return sum(
-        _chars(item) for items in read_sections(summary).values() for item in items if not is_filler(item)
-    )
+    return sum(_chars(line.item) for line in summary.lines if line.item and not is_filler(line.item))
 
 
 def least_chars(lines: Iterable[RenderedLine], tokens: int) -> int:
@@ -154,7 +152,7 @@ def is_echo(line: str) -> bool:
     return found * 2 > len(runs)
 
 
-def drop_echo(draft: str) -> tuple[str, int]:
+def drop_echo(draft: SummaryDocument) -> tuple[SummaryDocument, int]:
     """Leave the prompt's own lines and repeated points out of a draft.
 
     Args:
@@ -163,10 +161,10 @@ def drop_echo(draft: str) -> tuple[str, int]:
     Returns:
         The draft, and the number of dropped lines.
     """
-    kept: list[str] = []
+    kept: list[SummaryLine] = []
     seen: set[tuple[str, str]] = set()
     dropped = 0
-    for line in read_lines(draft):
+    for line in draft.lines:
         key = (str(line.section), normal(line.item))
         is_point = len(line.item) >= _LEAST_CHARS or _BULLETED.match(line.text) is not None
         is_again = bool(line.item) and is_point and key in seen
@@ -174,8 +172,8 @@ def drop_echo(draft: str) -> tuple[str, int]:
             dropped += 1
             continue
         seen.add(key)
-        kept.append(line.text)
-    return ("\n".join(kept).strip("\n") if dropped else draft), dropped
+        kept.append(line)
+    return (SummaryDocument(join_lines(kept).text.strip("\n")) if dropped else draft), dropped
 
 
 def is_loop(text: str) -> bool:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from context.conversation.transcript import LineKind, RenderedLine
+from context.summary.gist import Gist, covers, gist, is_about
 from context.summary.injection import revokes_orders
 from context.summary.others_words import prose_rows, split_foreign, tells_story
-from context.summary.sections import Gist, covers, gist, is_about, read_lines
+from context.summary.sections import SummaryDocument
 from context.summary.source import cited_seqs
 from context.text.cut import split_sentences
 from context.text.language import detect_language, same_language
@@ -270,7 +271,9 @@ def is_rule(sentence: str) -> bool:
     return _ADDRESSED.search(folded) is not None or is_order_in_other_language(sentence)
 
 
-def lost_rules(notes: str, lines: Sequence[RenderedLine], *, most: int = MOST_RULES) -> list[UserRule]:
+def lost_rules(
+    notes: SummaryDocument, lines: Sequence[RenderedLine], *, most: int = MOST_RULES
+) -> list[UserRule]:
     """List the strong rules of the users missing from notes.
 
     Args:
@@ -284,7 +287,7 @@ def lost_rules(notes: str, lines: Sequence[RenderedLine], *, most: int = MOST_RU
     rules = find_rules(lines, most=most)
     if not rules:
         return []
-    points = [line.item for line in read_lines(notes) if line.item]
+    points = [line.item for line in notes.lines if line.item]
     whole = " ".join(gist(point).plain for point in points)
     return [rule for rule in rules if not _stands(rule, points, whole)]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from context.conversation.transcript import LineKind, RenderedLine, transcript_text
-from context.summary.sections import read_lines
+from context.summary.sections import NO_SUMMARY, SummaryDocument
 
 _POINT = re.compile(
     r"(?P<start>\s*(?:[-*•·]\s+)?(?:\*\*)?\[\s*(?P<seq>\d{1,9})(?:\s?·[^\[\]\n]{1,30})?\s*\](?:\*\*)?\s*)"
@@ -15,7 +15,9 @@ _POINT = re.compile(
 _LABEL_ROLE = re.compile(r"\s*\(\w+\)\Z")
 
 
-def credit_speakers(summary: str, lines: Sequence[RenderedLine], previous: str = "") -> str:
+def credit_speakers(
+    summary: SummaryDocument, lines: Sequence[RenderedLine], previous: SummaryDocument = NO_SUMMARY
+) -> SummaryDocument:
     """Name the writer of message 12 in each point of the form "[12] Ana (user): …".
 
     No other form is read: this form claims to be the message's own line, and a name elsewhere may belong to
@@ -32,14 +34,15 @@ def credit_speakers(summary: str, lines: Sequence[RenderedLine], previous: str =
     speakers = _speakers(lines, previous)
     known = {_name(label) for label in speakers.values()}
     written: list[str] = []
-    for text in summary.split("\n"):
+    for text in summary.text.split("\n"):
         point = _POINT.match(text)
         right = speakers.get(int(point["seq"])) if point else None
         if point and right and _name(point["label"]) in known - {_name(right)}:
             written.append(f"{point['start']}{right}{text[point.end('label') :]}")
         else:
             written.append(text)
-    return "\n".join(written)
+    credited = "\n".join(written)
+    return summary if credited == summary.text else SummaryDocument(credited)
 
 
 def read_credits(summary: str) -> Iterator[tuple[int, str, str]]:
@@ -56,9 +59,9 @@ def read_credits(summary: str) -> Iterator[tuple[int, str, str]]:
             yield int(point["seq"]), point["label"].strip(), text[point.end() + 1 :]
 
 
-def _speakers(lines: Sequence[RenderedLine], previous: str) -> Mapping[int, str]:
+def _speakers(lines: Sequence[RenderedLine], previous: SummaryDocument) -> Mapping[int, str]:
     """Map each message to its writer; the transcript takes precedence over older notes."""
-    told = {seq: label for seq, label, _ in read_credits(previous)}
+    told = {seq: label for seq, label, _ in read_credits(previous.text)}
     read = {line.seq: line.speaker for line in lines if line.kind is not LineKind.RESULT}
     return {**told, **read}
 
@@ -74,7 +77,6 @@ _LINE = re.compile(
 _ROLE_NAME = re.compile(
     r"(?:.*\()?(?:user|assistant|system|developer|tool|function|human|ai|model)\)?", re.IGNORECASE
 )
-_FENCE = re.compile(r"\s*(?:```|~~~)")
 _SOURCE = re.compile(r"\[\s*\d{1,9}[\d\s,;–-]*(?:·[^\[\]\n]{1,30})?\]")
 _START = r"(?:\A|(?<=[.!?;:。！？；：])|(?<=[-–—]\s))[\s>*_-]{0,40}+"
 """Start of a sentence, with a bounded number of marks before; without a bound, each mark would be scanned again."""
@@ -112,13 +114,15 @@ _SAID_CHARS = 40
 """Length of a message's beginning that identifies a line as a repetition."""
 
 
-def plays_conversation(summary: str, lines: Sequence[RenderedLine], previous: str = "") -> bool:
+def plays_conversation(
+    summary: SummaryDocument, lines: Sequence[RenderedLine], previous: SummaryDocument = NO_SUMMARY
+) -> bool:
     """Tell whether a summary makes up lines of the conversation.
 
     Args:
         summary: The summary, cleaned.
         lines: The transcript covered by the summary.
-        previous: The earlier summary, or "".
+        previous: The earlier summary.
 
     Returns:
         True if a line, not a point, quotes a speaker with words absent from the message, or if a point reports
@@ -128,8 +132,8 @@ def plays_conversation(summary: str, lines: Sequence[RenderedLine], previous: st
     if last is None:
         return False
     speakers = {line.speaker for line in lines}
-    known = {line.strip() for line in previous.splitlines()}
-    for line in _outside_code(summary):
+    known = {line.strip() for line in previous.text.splitlines()}
+    for line in (one.text for one in summary.prose):
         found = _LINE.match(line)
         if not found or line.strip() in known or not _is_speaker(found["speaker"], speakers):
             continue
@@ -138,7 +142,7 @@ def plays_conversation(summary: str, lines: Sequence[RenderedLine], previous: st
     return False
 
 
-def speaks_as_itself(summary: str, lines: Sequence[RenderedLine] = ()) -> bool:
+def speaks_as_itself(summary: SummaryDocument, lines: Sequence[RenderedLine] = ()) -> bool:
     """Tell whether a summary says "I" or "we" in nobody's name, as if a user or the model spoke.
 
     Args:
@@ -151,7 +155,7 @@ def speaks_as_itself(summary: str, lines: Sequence[RenderedLine] = ()) -> bool:
     return any(_FIRST_PERSON.search(said) for said in _own_words(summary, lines))
 
 
-def speaks_to_reader(summary: str, lines: Sequence[RenderedLine] = ()) -> bool:
+def speaks_to_reader(summary: SummaryDocument, lines: Sequence[RenderedLine] = ()) -> bool:
     """Tell whether a summary answers or asks a user, like the assistant of the conversation.
 
     Args:
@@ -177,22 +181,25 @@ def _tells_of(said: str, speakers: set[str]) -> bool:
     return any(plain.startswith(f"{speaker} ") for speaker in speakers if speaker)
 
 
-def imitates_call(summary: str, lines: Sequence[RenderedLine], previous: str = "") -> bool:
+def imitates_call(
+    summary: SummaryDocument, lines: Sequence[RenderedLine], previous: SummaryDocument = NO_SUMMARY
+) -> bool:
     """Tell whether a summary writes down a tool call absent from the transcript.
 
     Args:
         summary: The summary, cleaned.
         lines: The transcript covered by the summary.
-        previous: The earlier summary, or "".
+        previous: The earlier summary.
 
     Returns:
         True for a mark such as "[Assistant tool call]", or a call with arguments made by nobody.
     """
-    made = _letters(f"{transcript_text(lines)}\n{previous}")
-    if any(_CALL_MARK.search(line) and _letters(line) not in made for line in _outside_code(summary)):
+    made = _letters(f"{transcript_text(lines)}\n{previous.text}")
+    written = [line.text for line in summary.prose]
+    if any(_CALL_MARK.search(line) and _letters(line) not in made for line in written):
         return True
     tools = {line.text.split("(", 1)[0] for line in lines if line.kind is LineKind.CALL}
-    for line in _outside_code(summary):
+    for line in written:
         for found in _CALL.finditer(_SOURCE.sub("", line)):
             has_arguments = found[2].lstrip().startswith("{") or (
                 found[1] in tools and re.search(r"[=:]", found[2])
@@ -207,15 +214,15 @@ def _letters(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def _own_words(summary: str, lines: Sequence[RenderedLine]) -> Iterator[str]:
+def _own_words(summary: SummaryDocument, lines: Sequence[RenderedLine]) -> Iterator[str]:
     """Yield the words of points outside quotes, without labelled points and repeated messages."""
     speakers = {line.speaker.casefold() for line in lines}
     names = {re.sub(r"\s*\(\w+\)\Z", "", speaker) for speaker in speakers}
     said = {line.seq: "" for line in lines}
     for line in lines:
         said[line.seq] += " " + _plain(line.text)
-    for item in (line.item for line in read_lines("\n".join(_outside_code(summary)))):
-        if not item or _is_labelled(item, speakers | names):
+    for item in (line.item for line in summary.points):
+        if _is_labelled(item, speakers | names):
             continue
         words = _QUOTES.sub('""', _SOURCE.sub(" ", item)).strip()
         cited = {int(number) for source in _SOURCE.findall(item) for number in re.findall(r"\d+", source)}
@@ -233,15 +240,6 @@ def _is_labelled(item: str, speakers: set[str]) -> bool:
     if name in speakers or last in speakers or _ROLE_NAME.fullmatch(name) is not None:
         return True
     return not speakers and _NAME.fullmatch(found[1]) is not None
-
-
-def _outside_code(text: str) -> Iterator[str]:
-    is_code = False
-    for line in text.splitlines():
-        if _FENCE.match(line):
-            is_code = not is_code
-        elif not is_code:
-            yield line
 
 
 def _is_speaker(name: str, speakers: set[str]) -> bool:

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from context.summary.gate import Fault
-from context.summary.sections import PROTECTED, Section, read_sections, write_sections
+from context.summary.sections import PROTECTED, Section, SummaryDocument, write_sections
 from context.summary.trigger import KEEP_ALL
 from context.window.types import ActiveSummary, notes_message
 from llm.requests import CompletionRequest
@@ -46,7 +46,7 @@ class Forgetful(Model):
     def _notes(self, request: CompletionRequest) -> str:
         asked = request.summary_input
         assert asked is not None
-        points = read_sections(notes_of(request))
+        points = SummaryDocument(notes_of(request)).sections
         new = {
             section: [item for item in items if _is_new(item, asked.from_seq) and RULE not in item]
             for section, items in points.items()
@@ -66,7 +66,7 @@ def first_notes(room: Room) -> None:
     room.add_turns(5)
     room.summarize(Model())
     [summary] = room.summaries
-    points = read_sections(summary.text)
+    points = SummaryDocument(summary.text).sections
     points[Section.CONSTRAINTS] = [f"[1] user: {RULE}"]
     points[Section.OPEN] = [TASK]
     points[Section.IDENTIFIERS] = [f"`{NAME}`", *points.get(Section.IDENTIFIERS, [])]
@@ -86,7 +86,7 @@ def roll(room: Room, model: Model, times: int) -> Summary:
 
 def test_a_model_that_forgets_what_is_protected_cannot_lose_it(room: Room) -> None:
     first_notes(room)
-    points = read_sections(roll(room, Forgetful(), 10).text)
+    points = SummaryDocument(roll(room, Forgetful(), 10).text).sections
     assert any(RULE in item for item in points[Section.CONSTRAINTS])
     assert TASK in points[Section.OPEN]
     assert any(NAME in item for item in points[Section.IDENTIFIERS])

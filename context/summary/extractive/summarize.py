@@ -12,7 +12,7 @@ from context.summary.extractive.statements import shorten
 from context.summary.extractive.turn_points import Point, label_of, plain_numbers
 from context.summary.gate import GateSettings, covered_identifiers
 from context.summary.prompt import SummaryInput
-from context.summary.sections import PROTECTED, Section, read_sections, section_titles, write_sections
+from context.summary.sections import PROTECTED, Section, section_titles, write_sections
 from context.text.cut import one_line, split_sentences
 from context.text.exact_values import extract_identifiers, identifier_recall, normal
 from context.text.marker_words import is_question, is_strong_rule
@@ -164,7 +164,7 @@ class _SummaryWriter:
     def write(self, budget: int) -> str:
         """Write with the usual share for names, or with a larger share if too many names would be lost."""
         body = ""
-        old = protected_identifiers(self.request.previous_summary or "", limit=_GATE.max_protected)
+        old = protected_identifiers(self.request.before, limit=_GATE.max_protected)
         new = self.covered[: _GATE.max_identifiers]
         for share in _NAMES_SHARES:
             body = self._write(budget, int(budget * share))
@@ -233,7 +233,7 @@ def _lines(chosen: Sequence[Point], section: Section) -> list[str]:
 
 def _carried(request: SummaryInput) -> list[Point]:
     """Carry the previous summary's points over; a question answered since is open no more."""
-    sections = read_sections(request.previous_summary or "")
+    sections = request.before.sections
     points: list[Point] = []
     order = -10_000
     for section, items in sections.items():
@@ -293,7 +293,7 @@ def _dedupe(points: Iterable[Point]) -> list[Point]:
 
 def _names(request: SummaryInput, new: Sequence[str]) -> list[str]:
     """Order the identifiers: two old identifiers for each new, identifiers in use again first."""
-    old = protected_identifiers(request.previous_summary or "", limit=_MAX_NAMES)
+    old = protected_identifiers(request.before, limit=_MAX_NAMES)
     in_use = set(map(normal, new))
     old.sort(key=lambda name: normal(name) not in in_use)
     known = set(map(normal, old))

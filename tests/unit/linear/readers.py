@@ -34,6 +34,7 @@ from context.summary.clean_reply import clean_reply
 from context.summary.evidence import check_claims, protected_identifiers
 from context.summary.gate import Covered, Draft, judge_summary
 from context.summary.lengths import render_summary
+from context.summary.sections import SummaryDocument
 from context.summary.voice import credit_speakers, plays_conversation
 from context.text.cut import ceil_border, clip, floor_border, one_line
 from context.text.exact_values import identifier_recall, kept_identifiers, rank_identifiers
@@ -122,8 +123,13 @@ def _judged_of(text: str) -> object:
     return judge_summary(draft, Covered([_line(text)], tokens=10**9))
 
 
+def _claims(text: str) -> object:
+    return check_claims(SummaryDocument(text), range(1, 9), language="en")
+
+
 def _carried(previous: str, draft: str) -> object:
-    return carry_protected(previous, draft, language="en", budget_tokens=500, count=_count)
+    before, notes = SummaryDocument(previous), SummaryDocument(draft)
+    return carry_protected(before, notes, language="en", budget_tokens=500, count=_count)
 
 
 def _described(text: str) -> list[dict[str, typing.Any]]:
@@ -153,7 +159,7 @@ ADAPTED: dict[str, Reader] = {
     "artifacts.subject.path": lambda text: subject_of("read_file", {"path": text}),
     "artifacts.subject.command": lambda text: subject_of("exec", {"command": text}),
     "artifacts.attribute": lambda text: attribute(text, 200),
-    "attribution.credit": lambda text: credit_speakers(text, [_line("Do it.")]),
+    "attribution.credit": lambda text: credit_speakers(SummaryDocument(text), [_line("Do it.")]),
     "calls.arguments": lambda text: render_arguments(text, 200, 600),
     "carry.previous": lambda text: _carried(text, "## Goal\n- a"),
     "carry.draft": lambda text: _carried("## Open work\n- a\n## Constraints\n- Never b.", text),
@@ -162,8 +168,10 @@ ADAPTED: dict[str, Reader] = {
     "clip.line": lambda text: one_line(text, 400),
     "clip.tokens": lambda text: clip_tokens(text, 500),
     "decode.json": lambda text: decode_json(text, accept=lambda value: isinstance(value, dict)),
-    "evidence.claims": lambda text: check_claims(text, range(1, 9), language="en"),
-    "evidence.claims.done": lambda text: check_claims(f"## Work done\n{text}", range(1, 9), language="en"),
+    "evidence.claims": lambda text: check_claims(SummaryDocument(text), range(1, 9), language="en"),
+    "evidence.claims.done": lambda text: check_claims(
+        SummaryDocument(f"## Work done\n{text}"), range(1, 9), language="en"
+    ),
     "extract.spans.trim": lambda text: trim(text, (0, len(text))),
     "extract.spans.split": lambda text: split_long(text, (0, len(text)), 220),
     "extract.spans.paragraphs": lambda text: paragraphs(text, (0, len(text))),
@@ -172,7 +180,7 @@ ADAPTED: dict[str, Reader] = {
     "gate.draft": _judged,
     "gate.previous": _judged_after,
     "gate.covered": _judged_of,
-    "gate.protected": lambda text: protected_identifiers(text, limit=40),
+    "gate.protected": lambda text: protected_identifiers(SummaryDocument(text), limit=40),
     "graphemes": lambda text: (floor_border(text, len(text) // 2), ceil_border(text, len(text) // 2)),
     "identifiers.rank": lambda text: rank_identifiers([(text, 1.0)], limit=20),
     "identifiers.kept": lambda text: kept_identifiers(text, ["GW-3", "a/b.py"]),
@@ -199,7 +207,7 @@ ADAPTED: dict[str, Reader] = {
     "tokens.tools": lambda text: count_tools(_described(text)),
     "tokens.tools.text": lambda text: render_tools(_described(text)),
     "trim.shorten": lambda text: shorten(text, 1_000),
-    "voice.plays": lambda text: plays_conversation(text, [_line("Do it.")]),
+    "voice.plays": lambda text: plays_conversation(SummaryDocument(text), [_line("Do it.")]),
     "wire.id": lambda text: format_of(Wire.ANTHROPIC).fit_id(text),
     "wire.name": lambda text: format_of(Wire.OPENAI).fit_name(text),
 }

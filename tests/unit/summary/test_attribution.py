@@ -1,11 +1,14 @@
 """Who is credited in a summary: whoever said it, whatever the summarizer wrote."""
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.choosing import find_points
 from context.summary.gate import Covered, Draft, judge_summary
+from context.summary.sections import SummaryDocument
 from context.summary.voice import credit_speakers, read_credits
 from context.types import Role
 
@@ -26,9 +29,13 @@ CHAT = (
 )
 
 
+def credit(text: str, lines: Sequence[RenderedLine], previous: str = "") -> str:
+    return credit_speakers(SummaryDocument(text), lines, SummaryDocument(previous)).text
+
+
 def test_a_point_in_another_name_is_credited_to_who_said_it() -> None:
     wrong = "## Decisions\n- [2] Ana (user): takes the customs forms\n- **[3]** Bo (user): due on Friday"
-    credited = credit_speakers(wrong, CHAT)
+    credited = credit(wrong, CHAT)
     assert credited == (
         "## Decisions\n- [2] Bo (user): takes the customs forms\n- **[3]** assistant: due on Friday"
     )
@@ -36,23 +43,23 @@ def test_a_point_in_another_name_is_credited_to_who_said_it() -> None:
 
 def test_a_name_without_its_role_is_the_same_person() -> None:
     text = "- [1] Ana: never leave the office"
-    assert credit_speakers(text, CHAT) == text
+    assert credit(text, CHAT) == text
 
 
 def test_who_is_spoken_about_stays_who_is_spoken_about() -> None:
     text = "- Ana takes the invoices to the harbour [2]\n- Ana (user): brings them by boat [2]"
-    assert credit_speakers(text, CHAT) == text
+    assert credit(text, CHAT) == text
 
 
 def test_a_label_that_is_nobody_is_left_alone() -> None:
     text = "- [2] Note: the forms are with customs"
-    assert credit_speakers(text, CHAT) == text
+    assert credit(text, CHAT) == text
 
 
 def test_older_notes_say_who_said_what_is_no_longer_read() -> None:
     previous = "## Constraints in force\n- [1] Ana (user): never leave the office"
     later = (said(8, "Bo (user)", "All clear."),)
-    credited = credit_speakers("- [1] Bo (user): never leave the office", later, previous)
+    credited = credit("- [1] Bo (user): never leave the office", later, previous)
     assert credited == "- [1] Ana (user): never leave the office"
 
 
@@ -72,16 +79,16 @@ def test_every_point_that_cites_a_message_names_its_speaker(
 ) -> None:
     lines = [said(seq, who) for seq, who in speakers.items()]
     summary = "\n".join(f"- [{seq}] {who}: something was said" for seq, who in told)
-    credited = credit_speakers(summary, lines)
+    credited = credit(summary, lines)
     present = set(speakers.values())
     for (seq, who), (_, label, _) in zip(told, read_credits(credited), strict=True):
         assert label == (speakers[seq] if seq in speakers and who in present else who)
-    assert credit_speakers(credited, lines) == credited
+    assert credit(credited, lines) == credited
 
 
 @given(st.text())
 def test_no_text_is_lost_or_fails(text: str) -> None:
-    assert credit_speakers(text, CHAT).count("\n") == text.count("\n")
+    assert credit(text, CHAT).count("\n") == text.count("\n")
 
 
 def points_of(text: str) -> str:

@@ -12,7 +12,7 @@ from context.summary.carry_over import EXTRA, RULES, CarriedNotes, Why, carry_pr
 from context.summary.extractive.summarize import summarize
 from context.summary.gate import Covered, Draft, judge_summary
 from context.summary.prompt import SummaryInput
-from context.summary.sections import PROTECTED, Section, read_sections, write_sections
+from context.summary.sections import PROTECTED, Section, SummaryDocument, write_sections
 from context.text.exact_values import normal
 from context.tokens.text import count_text
 from context.types import Role
@@ -35,9 +35,8 @@ FORGETFUL = "## Objective\n- Anna moves the depot.\n\n## Work done\n- The routes
 
 def carry(draft: str, previous: str = PREVIOUS, *, budget: int = 400, said: str = "") -> CarriedNotes:
     lines = [RenderedLine(20, LineKind.TEXT, Role.USER, "Anna (user)", said, 1)] if said else []
-    return carry_protected(
-        previous, draft, language="en", budget_tokens=budget, count=count_text, lines=lines
-    )
+    before, notes = SummaryDocument(previous), SummaryDocument(draft)
+    return carry_protected(before, notes, language="en", budget_tokens=budget, count=count_text, lines=lines)
 
 
 def why(notes: CarriedNotes) -> list[tuple[Section, Why]]:
@@ -45,7 +44,7 @@ def why(notes: CarriedNotes) -> list[tuple[Section, Why]]:
 
 
 def test_what_a_draft_lost_is_put_back_word_for_word_in_its_section() -> None:
-    sections = read_sections(carry(FORGETFUL).text)
+    sections = SummaryDocument(carry(FORGETFUL).text).sections
     assert sections[Section.CONSTRAINTS] == [RULE]
     assert sections[Section.OPEN] == [TASK]
     assert sections[Section.IDENTIFIERS] == [NAMES]
@@ -55,7 +54,7 @@ def test_what_a_draft_lost_is_put_back_word_for_word_in_its_section() -> None:
 def test_a_line_is_put_back_under_the_heading_that_the_draft_has() -> None:
     draft = f"{FORGETFUL}\n\n**Offene Arbeit**\n- Sarah prüft die Leitung 9\n\n## Constraints\n- none"
     text = carry(draft).text
-    sections = read_sections(text)
+    sections = SummaryDocument(text).sections
     assert sections[Section.OPEN] == [TASK, "Sarah prüft die Leitung 9"]
     assert sections[Section.CONSTRAINTS] == [RULE]
     assert text.count("Offene Arbeit") == 1
@@ -63,7 +62,7 @@ def test_a_line_is_put_back_under_the_heading_that_the_draft_has() -> None:
 
 
 def test_without_a_last_summary_a_draft_stays_as_it_is() -> None:
-    assert carry(FORGETFUL, "") == CarriedNotes(FORGETFUL)
+    assert carry(FORGETFUL, "") == CarriedNotes(SummaryDocument(FORGETFUL))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_without_a_last_summary_a_draft_stays_as_it_is() -> None:
 )
 def test_a_rule_that_the_draft_says_whole_is_not_said_twice(kept: str) -> None:
     draft = write_sections({Section.CONSTRAINTS: [kept], Section.OPEN: [TASK]}, "en")
-    assert read_sections(carry(draft).text)[Section.CONSTRAINTS] == [kept]
+    assert SummaryDocument(carry(draft).text).sections[Section.CONSTRAINTS] == [kept]
 
 
 @pytest.mark.parametrize(
@@ -92,12 +91,12 @@ def test_a_rule_that_the_draft_says_whole_is_not_said_twice(kept: str) -> None:
 )
 def test_a_rule_that_reads_alike_but_says_something_else_does_not_replace_it(changed: str) -> None:
     draft = write_sections({Section.CONSTRAINTS: [changed]}, "en")
-    assert read_sections(carry(draft).text)[Section.CONSTRAINTS] == [RULE, changed]
+    assert SummaryDocument(carry(draft).text).sections[Section.CONSTRAINTS] == [RULE, changed]
 
 
 def test_a_rule_in_an_unprotected_section_is_put_back_where_it_is_protected() -> None:
     draft = write_sections({Section.DECISIONS: [RULE]}, "en")
-    assert read_sections(carry(draft).text)[Section.CONSTRAINTS] == [RULE]
+    assert SummaryDocument(carry(draft).text).sections[Section.CONSTRAINTS] == [RULE]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +128,7 @@ def test_a_rule_that_the_draft_says_was_lifted_is_let_go(said: str) -> None:
 )
 def test_when_unsure_a_rule_stays(said: str) -> None:
     draft = write_sections({Section.DECISIONS: [said]}, "en")
-    assert RULE in read_sections(carry(draft).text)[Section.CONSTRAINTS]
+    assert RULE in SummaryDocument(carry(draft).text).sections[Section.CONSTRAINTS]
 
 
 def test_a_user_may_lift_a_rule_and_the_model_may_not() -> None:
@@ -137,7 +136,12 @@ def test_a_user_may_lift_a_rule_and_the_model_may_not() -> None:
     assert (Section.CONSTRAINTS, Why.ENDED) in why(carry(FORGETFUL, said=said))
     line = RenderedLine(20, LineKind.TEXT, Role.ASSISTANT, "assistant", said, 1)
     notes = carry_protected(
-        PREVIOUS, FORGETFUL, language="en", budget_tokens=400, count=count_text, lines=[line]
+        SummaryDocument(PREVIOUS),
+        SummaryDocument(FORGETFUL),
+        language="en",
+        budget_tokens=400,
+        count=count_text,
+        lines=[line],
     )
     assert RULE in notes.text
 
@@ -157,7 +161,7 @@ def test_open_work_that_got_done_or_withdrawn_is_open_no_more(
     section: Section, said: str, reason: Why
 ) -> None:
     notes = carry(write_sections({section: [said]}, "en"))
-    assert Section.OPEN not in read_sections(notes.text)
+    assert Section.OPEN not in SummaryDocument(notes.text).sections
     assert (Section.OPEN, reason) in why(notes)
 
 
@@ -173,7 +177,7 @@ def test_open_work_that_got_done_or_withdrawn_is_open_no_more(
 )
 def test_work_that_is_not_plainly_done_stays_open(said: str) -> None:
     draft = write_sections({Section.DONE: [said]}, "en")
-    assert read_sections(carry(draft).text)[Section.OPEN] == [TASK]
+    assert SummaryDocument(carry(draft).text).sections[Section.OPEN] == [TASK]
 
 
 def test_a_failed_call_is_settled_by_a_later_success_of_its_tool() -> None:
@@ -181,20 +185,25 @@ def test_a_failed_call_is_settled_by_a_later_success_of_its_tool() -> None:
     worked = RenderedLine(20, LineKind.RESULT, Role.TOOL, "deploy", "done", 1)
     for lines, expected in (([worked], [Why.OVERCOME]), ([], [])):
         notes = carry_protected(
-            previous, FORGETFUL, language="en", budget_tokens=400, count=count_text, lines=lines
+            SummaryDocument(previous),
+            SummaryDocument(FORGETFUL),
+            language="en",
+            budget_tokens=400,
+            count=count_text,
+            lines=lines,
         )
         assert [release.why for release in notes.released] == expected
 
 
 def test_only_the_lost_names_of_a_list_are_put_back_and_old_ones_stand_first() -> None:
     draft = write_sections({Section.IDENTIFIERS: ["`NEW-1`, `/srv/app/main.conf`"]}, "en")
-    assert read_sections(carry(draft).text)[Section.IDENTIFIERS] == [f"{NAMES}, `NEW-1`"]
+    assert SummaryDocument(carry(draft).text).sections[Section.IDENTIFIERS] == [f"{NAMES}, `NEW-1`"]
 
 
 def test_a_name_inside_a_longer_one_does_not_count_as_kept() -> None:
     previous = write_sections({Section.IDENTIFIERS: ["`P-100`, `May 22, 2024`"]}, "en")
     draft = write_sections({Section.IDENTIFIERS: ["`P-1001`"]}, "en")
-    assert read_sections(carry(draft, previous).text)[Section.IDENTIFIERS] == [
+    assert SummaryDocument(carry(draft, previous).text).sections[Section.IDENTIFIERS] == [
         "`P-100`, `May 22, 2024`, `P-1001`"
     ]
 
@@ -258,12 +267,12 @@ def test_every_protected_line_is_there_or_released_with_a_reason(
 ) -> None:
     notes = carry(draft, previous, budget=budget)
     gone = {(release.section, normal(release.item)) for release in notes.released}
-    sections = read_sections(notes.text)
+    sections = SummaryDocument(notes.text).sections
     told = normal("\n".join(item for section in PROTECTED for item in sections.get(section, [])))
     for point in notes.restored:
         assert normal(point) in told or all(normal(part) in told for part in point.split(", "))
     for section in PROTECTED[:2]:
-        for item in read_sections(previous).get(section, []):
+        for item in SummaryDocument(previous).sections.get(section, []):
             kept = (section, normal(item)) in gone or normal(item) in told
             assert kept or carry(notes.text, write_sections({section: [item]}, "en")).restored == ()
 
@@ -287,7 +296,7 @@ def test_what_is_put_back_is_bounded_by_shares_of_the_budget(previous: str, draf
 
 def planted(summary: str) -> dict[str, bool]:
     """Which of the planted lines and names a summary holds in a protected section."""
-    sections = read_sections(summary)
+    sections = SummaryDocument(summary).sections
     told = "\n".join(item for section in PROTECTED for item in sections.get(section, []))
     wanted = {"rule": "never restart GW-3 between 06:00 and 09:00", "task": TASK, "name": "KX-77-4102-B"}
     return {what: words in told for what, words in wanted.items()}
@@ -327,8 +336,8 @@ def test_what_was_planted_survives_rolling_real_conversations(
         tokens = sum(message.tokens for message in segment) + count_text(summary)
         asked = SummaryInput(lines, budget, "en", summary, participants(lines))
         whole = carry_protected(
-            summary,
-            summarize(asked, count=count_text),
+            SummaryDocument(summary),
+            SummaryDocument(summarize(asked, count=count_text)),
             language="en",
             budget_tokens=budget,
             count=count_text,

@@ -4,6 +4,7 @@ import pytest
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.prompt import SummaryInput, summary_messages
+from context.summary.sections import SummaryDocument
 from context.summary.substance import drop_echo, is_echo, is_loop
 from context.types import Role
 
@@ -12,8 +13,8 @@ PROMPT = str(summary_messages(SummaryInput(LINES, 400, "en"))[0]["content"])
 
 
 def test_every_line_of_the_prompt_is_an_echo_in_a_draft() -> None:
-    kept, dropped = drop_echo(PROMPT)
-    left = [line for line in kept.split("\n") if line.strip() and not line.startswith("#")]
+    kept, dropped = drop_echo(SummaryDocument(PROMPT))
+    left = [line for line in kept.text.split("\n") if line.strip() and not line.startswith("#")]
     assert dropped > 10
     assert len(left) <= 2
 
@@ -41,12 +42,12 @@ def test_a_point_about_the_talk_is_none(line: str) -> None:
 
 
 def test_a_point_counts_once() -> None:
-    text, dropped = drop_echo("## Objective\n" + "- user wants to plan a party [1].\n" * 9)
-    assert (text.count("party"), dropped) == (1, 8)
+    kept, dropped = drop_echo(SummaryDocument("## Objective\n" + "- user wants to plan a party [1].\n" * 9))
+    assert (kept.text.count("party"), dropped) == (1, 8)
 
 
 def test_what_two_sections_say_stays_in_both() -> None:
-    notes = "## Objective\n- Ana wants a party\n\n## Open work\n- Ana wants a party"
+    notes = SummaryDocument("## Objective\n- Ana wants a party\n\n## Open work\n- Ana wants a party")
     assert drop_echo(notes) == (notes, 0)
 
 

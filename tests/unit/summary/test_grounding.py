@@ -7,6 +7,7 @@ from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.evidence import MARKED
 from context.summary.gate import Covered, Draft, Fault, judge_summary
 from context.summary.grounding import ground_points, shares_nothing
+from context.summary.sections import SummaryDocument
 from context.summary.source import Doubt, Source
 from context.types import Role
 
@@ -39,7 +40,7 @@ GOOD = (
 
 
 def doubts(point: str, section: str = "Work done") -> set[Doubt]:
-    [found] = ground_points(f"## {section}\n- {point}", Source(LINES), marks=MARKED)
+    [found] = ground_points(SummaryDocument(f"## {section}\n- {point}"), Source(LINES), marks=MARKED)
     return set(found.doubts)
 
 
@@ -105,7 +106,7 @@ LONG_TALK = (
     ],
 )
 def test_a_not_that_is_gone_from_one_of_many_sentences_is_found(point: str) -> None:
-    [found] = ground_points(f"## Objective\n- {point}", Source(LONG_TALK), marks=MARKED)
+    [found] = ground_points(SummaryDocument(f"## Objective\n- {point}"), Source(LONG_TALK), marks=MARKED)
     assert Doubt.OPPOSITE in found.doubts
 
 
@@ -118,14 +119,16 @@ def test_a_not_that_is_gone_from_one_of_many_sentences_is_found(point: str) -> N
     ],
 )
 def test_sentences_with_their_not_stand(point: str) -> None:
-    [found] = ground_points(f"## Objective\n- {point}", Source(LONG_TALK), marks=MARKED)
+    [found] = ground_points(SummaryDocument(f"## Objective\n- {point}"), Source(LONG_TALK), marks=MARKED)
     assert found.doubts == set()
 
 
 def test_what_the_notes_before_said_needs_no_message() -> None:
-    source = Source(LINES, "## Work done\n- the visa of Omar Davis was sent on 3 March [2]")
+    source = Source(LINES, SummaryDocument("## Work done\n- the visa of Omar Davis was sent on 3 March [2]"))
     assert (
-        ground_points("## Work done\n- the visa of Omar Davis was sent on March 3 [2]", source)[0].doubts
+        ground_points(
+            SummaryDocument("## Work done\n- the visa of Omar Davis was sent on March 3 [2]"), source
+        )[0].doubts
         == set()
     )
 
@@ -202,7 +205,7 @@ SHIPPED = (
     ],
 )
 def test_rows_of_a_list_on_one_line_are_the_sources_own_words(point: str, *, is_made_up: bool) -> None:
-    [found] = ground_points(f"## Decisions and reasons\n- {point}", Source(SHIPPED))
+    [found] = ground_points(SummaryDocument(f"## Decisions and reasons\n- {point}"), Source(SHIPPED))
     assert bool(found.doubts & {Doubt.NAME, Doubt.FIGURE, Doubt.OPPOSITE}) is is_made_up
 
 
@@ -211,7 +214,9 @@ def test_rows_of_a_list_on_one_line_are_the_sources_own_words(point: str, *, is_
 )
 def test_a_name_with_hyphens_and_accents_is_known(name: str) -> None:
     line = RenderedLine(1, LineKind.TEXT, Role.USER, "user", f"The picture was painted in {name}, France.", 1)
-    [found] = ground_points(f"## Decisions and reasons\n- painted in {name} [1]", Source((line,)))
+    [found] = ground_points(
+        SummaryDocument(f"## Decisions and reasons\n- painted in {name} [1]"), Source((line,))
+    )
     assert found.doubts == frozenset()
 
 
@@ -224,7 +229,9 @@ def test_a_none_of_the_field_before_denies_nothing(output: str) -> None:
         RenderedLine(1, LineKind.CALL, Role.ASSISTANT, "assistant", 'run(x="1")', 1, call_id="a"),
         RenderedLine(2, LineKind.RESULT, Role.TOOL, "run", f"data … {output}", 1, call_id="a"),
     )
-    [found] = ground_points('## Work done\n- run(x="1") -> ok: data … isError=False [1-2]', Source(lines))
+    [found] = ground_points(
+        SummaryDocument('## Work done\n- run(x="1") -> ok: data … isError=False [1-2]'), Source(lines)
+    )
     assert found.doubts == frozenset()
 
 
@@ -242,6 +249,7 @@ def test_an_english_verb_is_no_italian_claim_of_work_done() -> None:
         RenderedLine(2, LineKind.RESULT, Role.TOOL, "search", "text-editor: a line editor", 1, call_id="a"),
     )
     [found] = ground_points(
-        "## Work done\n- search: tools to create files, a line editor was found [1-2]", Source(lines)
+        SummaryDocument("## Work done\n- search: tools to create files, a line editor was found [1-2]"),
+        Source(lines),
     )
     assert Doubt.UNDONE not in found.doubts

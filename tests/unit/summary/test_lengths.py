@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.summary.lengths import SHARES, shorten_summary, summary_lengths
-from context.summary.sections import Section, read_sections, section_titles, write_sections
+from context.summary.sections import Section, SummaryDocument, section_titles, write_sections
 from context.tokens.text import count_text
 from tests.unit.linear.growth import grows_in_proportion
 
@@ -36,7 +36,7 @@ def test_rules_open_work_and_names_outlive_finished_work(language: str) -> None:
 
 def test_of_finished_work_the_newest_stays() -> None:
     quarter = summary_lengths(write_sections(ITEMS, "en"))[1]
-    done = read_sections(quarter)[Section.DONE]
+    done = SummaryDocument(quarter).sections[Section.DONE]
     assert any("/srv/59.csv" in item for item in done)
     assert not any("/srv/30.csv" in item for item in done)
 

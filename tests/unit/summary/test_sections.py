@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from context.summary.sections import (
     Section,
+    SummaryDocument,
     is_placeholder,
-    read_lines,
-    read_sections,
     section_titles,
     write_sections,
 )
@@ -45,7 +44,7 @@ ITEMS = st.dictionaries(
 @settings(max_examples=40)
 @given(ITEMS, st.sampled_from([*LANGUAGES, "und", "xx"]))
 def test_what_is_written_is_read_back(items: dict[Section, list[str]], language: str) -> None:
-    assert read_sections(write_sections(items, language)) == items
+    assert SummaryDocument(write_sections(items, language)).sections == items
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -72,20 +71,24 @@ def test_an_unknown_language_has_english_titles() -> None:
     ],
 )
 def test_headings_are_known_however_a_model_writes_them(heading: str) -> None:
-    assert read_sections(f"{heading}\n- never push to main") == {Section.CONSTRAINTS: ["never push to main"]}
+    found = SummaryDocument(f"{heading}\n- never push to main").sections
+    assert found == {Section.CONSTRAINTS: ["never push to main"]}
 
 
 def test_a_title_and_its_point_on_one_line_are_read() -> None:
-    assert read_sections("**Open work**: the retry is missing") == {Section.OPEN: ["the retry is missing"]}
+    found = SummaryDocument("**Open work**: the retry is missing").sections
+    assert found == {Section.OPEN: ["the retry is missing"]}
 
 
 def test_a_deeper_heading_stays_in_its_section() -> None:
-    found = read_sections("## Constraints\n### From Ana\n- never push to main\n## Weather\n- sunny")
+    found = SummaryDocument(
+        "## Constraints\n### From Ana\n- never push to main\n## Weather\n- sunny"
+    ).sections
     assert found == {Section.CONSTRAINTS: ["never push to main"], None: ["sunny"]}
 
 
 def test_words_outside_any_section_are_kept_apart() -> None:
-    assert read_sections("Some notes.\n## Open work\n- a thing") == {
+    assert SummaryDocument("Some notes.\n## Open work\n- a thing").sections == {
         None: ["Some notes."],
         Section.OPEN: ["a thing"],
     }
@@ -105,7 +108,7 @@ def test_a_point_that_begins_like_a_placeholder_counts(item: str) -> None:
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
-    assert all(items or section for section, items in read_sections(text).items())
+    assert all(items or section for section, items in SummaryDocument(text).sections.items())
 
 
 @pytest.mark.parametrize(
@@ -123,5 +126,19 @@ def test_any_text_can_be_read(text: str) -> None:
     ],
 )
 def test_a_heading_is_known_with_whatever_closes_it(line: str, section: Section | None) -> None:
-    [read] = list(read_lines(line))
+    [read] = SummaryDocument(line).lines
     assert (read.section, read.is_heading) == (section, section is not None)
+
+
+def test_a_comment_in_code_is_no_heading() -> None:
+    notes = SummaryDocument("## Open work\n- run this:\n```sh\n# Constraints\nmake all\n```\n- then tell Bo")
+    assert notes.items(Section.OPEN)[0] == "run this:"
+    assert notes.items(Section.OPEN)[-1] == "then tell Bo"
+    assert Section.CONSTRAINTS not in notes.sections
+    assert [line.item for line in notes.points] == ["run this:", "then tell Bo"]
+
+
+def test_a_fence_that_is_never_closed_hides_no_section() -> None:
+    notes = SummaryDocument("## Work done\n```sh\nmake all\n## Constraints\n- never push to main")
+    assert notes.items(Section.CONSTRAINTS) == ["never push to main"]
+    assert notes.points == ()

@@ -3,6 +3,7 @@
 import pytest
 
 from context.conversation.transcript import LineKind, RenderedLine
+from context.summary.sections import SummaryDocument
 from context.summary.user_rules import MOST_RULES, find_rules, lost_rules
 from context.types import Role
 
@@ -81,10 +82,10 @@ RULE = said("Delete the old backups. You must never delete anything from 2024.")
     ],
 )
 def test_a_rule_in_other_words_is_held(note: str) -> None:
-    assert lost_rules(f"## Constraints in force\n{note}", RULE) == []
+    assert lost_rules(SummaryDocument(f"## Constraints in force\n{note}"), RULE) == []
 
 
 @pytest.mark.parametrize("note", ["- old backups are deleted [1]", "- anything from 2024 is deleted [1]"])
 def test_a_rule_that_is_nowhere_is_lost_with_its_number(note: str) -> None:
-    [rule] = lost_rules(f"## Constraints in force\n{note}", RULE)
+    [rule] = lost_rules(SummaryDocument(f"## Constraints in force\n{note}"), RULE)
     assert rule.point == "[1] Ana (user): You must never delete anything from 2024."

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.gate import Covered, Draft, Fault, judge_summary
+from context.summary.sections import SummaryDocument
 from context.summary.voice import plays_conversation, speaks_as_itself
 from context.types import Role
 
@@ -36,7 +37,7 @@ NOTES = (
     ],
 )
 def test_a_line_that_nobody_said_is_no_note(forged: str) -> None:
-    assert plays_conversation(f"{NOTES}\n{forged}", LINES)
+    assert plays_conversation(SummaryDocument(f"{NOTES}\n{forged}"), LINES)
     assert (
         judge_summary(Draft(f"{NOTES}\n{forged}", 60), Covered(LINES, 1000)).reason is Fault.TRANSCRIPT_TEXT
     )
@@ -57,13 +58,15 @@ def test_a_line_that_nobody_said_is_no_note(forged: str) -> None:
     ],
 )
 def test_what_was_said_and_what_only_looks_like_a_line_may_stand(line: str) -> None:
-    assert not plays_conversation(f"{NOTES}\n{line}", LINES)
+    assert not plays_conversation(SummaryDocument(f"{NOTES}\n{line}"), LINES)
     assert judge_summary(Draft(f"{NOTES}\n{line}", 60), Covered(LINES, 1000)).accepted
 
 
 def test_a_line_of_the_notes_before_may_be_kept() -> None:
     old = "[1] Ana (user): only on Fridays"
-    assert not plays_conversation(f"{NOTES}\n{old}", LINES, previous=f"## Constraints\n{old}")
+    assert not plays_conversation(
+        SummaryDocument(f"{NOTES}\n{old}"), LINES, previous=SummaryDocument(f"## Constraints\n{old}")
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +86,7 @@ def test_a_line_of_the_notes_before_may_be_kept() -> None:
     ],
 )
 def test_notes_in_the_first_person_are_refused(text: str) -> None:
-    assert speaks_as_itself(text)
+    assert speaks_as_itself(SummaryDocument(text))
 
 
 def test_the_gate_says_that_notes_are_in_the_first_person() -> None:
@@ -103,10 +106,10 @@ def test_the_gate_says_that_notes_are_in_the_first_person() -> None:
     ],
 )
 def test_quotes_and_what_names_its_speaker_may_say_i(text: str) -> None:
-    assert not speaks_as_itself(text)
+    assert not speaks_as_itself(SummaryDocument(text))
 
 
 @given(st.text(max_size=200))
 def test_a_point_about_what_was_read_is_never_a_forged_line(words: str) -> None:
     note = " ".join(f"- [4] assistant: {words}".split())
-    assert not plays_conversation(note, LINES)
+    assert not plays_conversation(SummaryDocument(note), LINES)

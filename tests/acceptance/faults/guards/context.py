@@ -6,8 +6,8 @@ GUARDS = (
     Guard(
         "gate: nothing empty, refused or cut off",
         "context/summary/gate.py",
-        "yield GateVerdict(text, Fault(fault) if fault else None)",
-        "yield GateVerdict(text, None)",
+        "reply.fault), Fault(reply.fault) if reply.fault else None)",
+        "reply.fault), None)",
         ("tests/unit/summary/test_gate.py",),
     ),
     Guard(

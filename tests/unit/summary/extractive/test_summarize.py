@@ -15,7 +15,7 @@ from context.conversation.transcript import LineKind, RenderedLine, participants
 from context.summary.extractive.summarize import summarize
 from context.summary.gate import Covered, Draft, judge_summary
 from context.summary.prompt import SummaryInput
-from context.summary.sections import Section, read_sections, section_titles
+from context.summary.sections import Section, SummaryDocument, section_titles
 from context.text.language import main_language
 from context.tokens.text import count_text
 from context.types import Message, Role
@@ -56,7 +56,7 @@ def ask(
 
 
 def points(summary: str, section: Section) -> str:
-    return "\n".join(read_sections(summary).get(section, []))
+    return "\n".join(SummaryDocument(summary).sections.get(section, []))
 
 
 def test_the_first_line_says_what_it_is() -> None:
@@ -145,11 +145,11 @@ def test_a_question_is_settled_by_any_other_speaker_and_stands_beside_its_answer
         "[1] Ana (user): Which port does the new gateway listen on? "
         "-> [2] Bob (user): The new gateway listens on port 8443." in summary
     )
-    assert Section.OPEN not in read_sections(summary)
+    assert Section.OPEN not in SummaryDocument(summary).sections
 
 
 def test_a_guess_is_no_constraint() -> None:
-    assert Section.CONSTRAINTS not in read_sections(ask(GROUP, budget=900))
+    assert Section.CONSTRAINTS not in SummaryDocument(ask(GROUP, budget=900)).sections
 
 
 def test_the_last_question_of_a_group_is_open() -> None:
@@ -395,7 +395,7 @@ def test_a_pasted_trace_is_nobodys_words(language: str, trace: str) -> None:
     summary = summarize(SummaryInput((said(1, f"{words}\n{trace}", "user"), *FILLER), 500, language))
     assert words in summary
     assert "never start a job" not in summary
-    assert Section.CONSTRAINTS not in read_sections(summary)
+    assert Section.CONSTRAINTS not in SummaryDocument(summary).sections
 
 
 def test_plain_output_of_tools_fills_the_room_that_nothing_else_needs() -> None:
