@@ -17,8 +17,9 @@ from statistics import mean
 from benchmarks.extractive_peers import BUDGETS, MOST_SHARE, compare, print_comparison, to_message
 from context.conversation.transcript import LineKind, RenderedLine, participants, render_transcript
 from context.conversation.turns import split_turns
+from context.summary.evidence import covered_identifiers
 from context.summary.extractive.summarize import summarize
-from context.summary.gate import Covered, Draft, GateVerdict, covered_identifiers, judge_summary
+from context.summary.gate import Covered, Draft, GateVerdict, judge_summary
 from context.summary.prompt import SummaryInput
 from context.text.exact_values import identifier_recall
 from context.text.language import main_language

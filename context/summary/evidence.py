@@ -1,16 +1,19 @@
-"""Claims of finished work in a summary: messages that prove a deed, and the mark of unproved claims."""
+"""Evidence for a summary: messages that prove a deed, the mark of unproved claims, names to keep."""
 
 # ruff: noqa: E501, RUF001 - tables of words in several scripts
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.languages import by_language
+from context.summary.others_words import drop_code
 from context.summary.sections import PROTECTED, Section, SummaryDocument
 from context.summary.source import ParsedPoint, is_exact_name, line_terms, share_of, support_of
 from context.text.exact_values import extract_identifiers, kept_identifiers, normal, rank_identifiers
 from context.text.language import UNKNOWN, detect_language, same_language
+from context.types import Role
 
 _SPACED = (
     "changed|updated|modified|booked|rebooked|cancell?ed|refunded|sent|emailed|deleted|removed|created|added|deployed|installed|merged|pushed|"
@@ -236,3 +239,43 @@ def protected_identifiers(previous: SummaryDocument, *, limit: int) -> list[str]
         (without_sources(item), 1.0) for section in PROTECTED for item in previous.sections.get(section, [])
     ]
     return rank_identifiers(sources, limit=limit)
+
+
+_WEIGHTS = {LineKind.TEXT: 1.0, LineKind.CALL: 3.0, LineKind.RESULT: 0.0}
+_USER_WEIGHT = 4.0
+
+
+def covered_identifiers(lines: Sequence[RenderedLine], *, limit: int) -> list[str]:
+    """Name the identifiers of a transcript that a summary should keep: from users' words and tool arguments.
+
+    Args:
+        lines: The transcript.
+        limit: The most names.
+
+    Returns:
+        The names, heaviest first. Users' words and calls' arguments weigh more than models' words; names
+        found only in tool output do not count.
+    """
+    tools = {line.text.split("(", 1)[0] for line in lines if line.kind is LineKind.CALL}
+    tools |= {line.speaker for line in lines if line.kind is LineKind.RESULT}
+    told = ((own_words(line), _weight(line)) for line in lines)
+    ranked = rank_identifiers(told, limit=limit + len(tools))
+    return [name for name in ranked if name.rstrip("()") not in tools][:limit]
+
+
+def own_words(line: RenderedLine) -> str:
+    """Drop words a speaker did not write: the name of the called tool, and pasted code.
+
+    Args:
+        line: A line of a transcript.
+
+    Returns:
+        The arguments of a call; of words, the prose.
+    """
+    if line.kind is LineKind.CALL:
+        return line.text.partition("(")[2]
+    return drop_code(line.text) if line.kind is LineKind.TEXT else line.text
+
+
+def _weight(line: RenderedLine) -> float:
+    return _USER_WEIGHT if line.role is Role.USER and line.kind is LineKind.TEXT else _WEIGHTS[line.kind]

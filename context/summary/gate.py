@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.clean_reply import ReplyFault, clean_reply
-from context.summary.evidence import MARKED, Claims, check_claims, protected_identifiers
+from context.summary.evidence import MARKED, Claims, check_claims, covered_identifiers, protected_identifiers
 from context.summary.grounding import DraftPoint, ground_points
-from context.summary.others_words import drop_code
 from context.summary.sections import NO_SUMMARY, SummaryDocument
 from context.summary.source import Doubt, Source
 from context.summary.substance import content_chars, drop_echo, least_chars
@@ -23,7 +22,7 @@ from context.summary.voice import (
     speaks_as_itself,
     speaks_to_reader,
 )
-from context.text.exact_values import kept_identifiers, rank_identifiers
+from context.text.exact_values import kept_identifiers
 from context.text.language import UNKNOWN, detect_language, language_shares, same_language, spoken_shares
 from context.types import Role
 
@@ -165,8 +164,6 @@ _CUT = frozenset(
 )
 _BLOCKED = frozenset({"content_filter", "safety", "refusal", "recitation", "blocklist", "prohibited_content"})
 _CALLED = frozenset({"tool_calls", "tool_use", "function_call", "malformed_function_call"})
-_WEIGHTS = {LineKind.TEXT: 1.0, LineKind.CALL: 3.0, LineKind.RESULT: 0.0}
-_USER_WEIGHT = 4.0
 _LANGUAGE_PRESENT = 0.2
 _TOKENS_A_NAME = 20
 _LEAST_NAMES = 4
@@ -368,39 +365,3 @@ def _recall(text: str, names: Sequence[str], least: float, which: str) -> _Findi
     kept = set(found)
     told = tuple(name for name in names if name not in kept)[:_MOST_TOLD]
     return _Finding(Fault.IDENTIFIERS_LOST if is_poor else None, numbers, told)
-
-
-def covered_identifiers(lines: Sequence[RenderedLine], *, limit: int) -> list[str]:
-    """Name the identifiers of a transcript that a summary should keep: from users' words and tool arguments.
-
-    Args:
-        lines: The transcript.
-        limit: The most names.
-
-    Returns:
-        The names, heaviest first. Users' words and calls' arguments weigh more than models' words; names
-        found only in tool output do not count.
-    """
-    tools = {line.text.split("(", 1)[0] for line in lines if line.kind is LineKind.CALL}
-    tools |= {line.speaker for line in lines if line.kind is LineKind.RESULT}
-    told = ((own_words(line), _weight(line)) for line in lines)
-    ranked = rank_identifiers(told, limit=limit + len(tools))
-    return [name for name in ranked if name.rstrip("()") not in tools][:limit]
-
-
-def own_words(line: RenderedLine) -> str:
-    """Drop words a speaker did not write: the name of the called tool, and pasted code.
-
-    Args:
-        line: A line of a transcript.
-
-    Returns:
-        The arguments of a call; of words, the prose.
-    """
-    if line.kind is LineKind.CALL:
-        return line.text.partition("(")[2]
-    return drop_code(line.text) if line.kind is LineKind.TEXT else line.text
-
-
-def _weight(line: RenderedLine) -> float:
-    return _USER_WEIGHT if line.role is Role.USER and line.kind is LineKind.TEXT else _WEIGHTS[line.kind]

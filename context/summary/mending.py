@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.carry_over import EXTRA, carry_protected, insert_points
+from context.summary.evidence import covered_identifiers, own_words
 from context.summary.gate import (
     DEFAULT_GATE,
     Covered,
@@ -12,11 +13,9 @@ from context.summary.gate import (
     Fault,
     GateSettings,
     GateVerdict,
-    covered_identifiers,
     ground_notes,
     is_made_up,
     judge_summary,
-    own_words,
 )
 from context.summary.sections import PROTECTED, Section, SummaryDocument
 from context.summary.user_rules import lost_rules

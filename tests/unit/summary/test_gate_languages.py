@@ -4,7 +4,8 @@
 import pytest
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.gate import Covered, Draft, Fault, GateVerdict, covered_identifiers, judge_summary
+from context.summary.evidence import covered_identifiers
+from context.summary.gate import Covered, Draft, Fault, GateVerdict, judge_summary
 from context.summary.sections import Section, section_titles
 from context.tokens.text import count_text
 from context.types import Role
