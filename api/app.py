@@ -3,17 +3,17 @@
 import gc
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from anyio import to_thread
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi_offline import FastAPIOffline
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import keys, metrics, model_limits, plans, usage, work
@@ -115,15 +115,10 @@ def _spare_collections() -> None:
     gc.set_threshold(GC_ALLOCATIONS)
 
 
-def make_app() -> FastAPI:
-    """Build the application."""
-    app = FastAPIOffline(  # its pages come from the package: a machine without the internet shows them too
-        title="Afterturn",
-        version=API_VERSION,
-        summary=f"The background half of a chat platform: turns in, contexts out. Release {RELEASE}.",
-        lifespan=_lifespan,
-    )
-    limits.begin()
+@cache
+def _routes() -> Sequence[BaseRoute]:
+    """Collect the routes, once for all applications of a process: to read their parameters takes long."""
+    together = APIRouter()
     for router in (
         turns.router,
         append.router,
@@ -155,7 +150,20 @@ def make_app() -> FastAPI:
         metrics.router,
         inspector.router,
     ):
-        app.include_router(router)
+        together.include_router(router)
+    return together.routes
+
+
+def make_app() -> FastAPI:
+    """Build the application."""
+    app = FastAPIOffline(  # its pages come from the package: a machine without the internet shows them too
+        title="Afterturn",
+        version=API_VERSION,
+        summary=f"The background half of a chat platform: turns in, contexts out. Release {RELEASE}.",
+        lifespan=_lifespan,
+    )
+    limits.begin()
+    app.router.routes.extend(_routes())
     app.state.mcp = McpDoor()
     app.router.routes.append(Route(MCP_PATH, app.state.mcp, include_in_schema=False))
     errors.install(app)
