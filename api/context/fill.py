@@ -22,7 +22,7 @@ from context.artifact_plans.question import Asking, asking, looks_back, recall_q
 from context.artifacts.split import fit_restored, pointed_artifacts, put_back_newest
 from context.conversation.turns import open_turn_of, opening_of
 from context.preflight.config import FULL_MEMORY
-from context.recall.offer import NO_OFFER, RecallOffer, RecallStatus
+from context.recall.offer import CLOSE_SCORE, NO_OFFER, RecallOffer, RecallStatus
 from context.shadow.verdict import EVERY_PART, ShadowPart
 from context.tokens.budget import Budget
 from context.types import Message
@@ -217,7 +217,9 @@ def _recall(
             )
         )
     if sought.is_lean:
-        own = replace(own, limits=replace(own.limits, tight_share=0.0, free_share=0.0))
+        own = replace(
+            own, limits=replace(own.limits, tight_share=0.0, free_share=0.0, least_score=CLOSE_SCORE)
+        )
     if not request.recalls_user:
         return own, None
     limits = user_limits_of(recall_settings(), memory or FULL_MEMORY, sought.budget)

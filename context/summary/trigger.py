@@ -174,8 +174,8 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
 
     Only history reducible by a summary counts as a reason; a large system prompt alone does not. History
     hardly longer than the part kept raw does not count either, or each new turn would call for a summary. A
-    number of messages alone is no reason: history that fits well is better raw, unless the session lives in a
-    budget and pays for each token.
+    number of messages alone is no reason: history that fits well is better raw, unless each token is paid for
+    often: in a budget that the session lives in, or at each step of an agent.
 
     Args:
         load: The content of the next request.
@@ -191,7 +191,7 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
     reducible = raw > _keep_tokens(load, budget, thresholds) * (1 + thresholds.min_progress)
     if reducible and _presses(load, budget, thresholds):
         return Trigger.TOKENS
-    least_share = 0.0 if budget.is_usual else thresholds.least_share
+    least_share = 0.0 if budget.is_usual or load.has_steps else thresholds.least_share
     heavy = raw > max(budget.history_window * least_share, thresholds.least_tokens)
     if heavy and load.raw_messages > thresholds.message_count:
         return Trigger.MESSAGES
@@ -290,9 +290,10 @@ def _tokens_to_keep(load: Load, budget: Budget, thresholds: Thresholds) -> float
 
 def _target(messages: Sequence[Message], load: Load, budget: Budget, thresholds: Thresholds) -> int:
     keep_tokens = _tokens_to_keep(load, budget, thresholds)
+    least = thresholds.least_tokens * (DEAR_KEPT if load.has_steps else 1)
     for index, spent in enumerate(accumulate((message.tokens for message in messages), initial=0)):
         kept = load.price(load.raw_tokens - spent)
-        few = load.raw_messages - index <= thresholds.keep_messages or kept <= thresholds.least_tokens
+        few = load.raw_messages - index <= thresholds.keep_messages or kept <= least
         if few and index >= load.left_out and kept <= keep_tokens:
             return index
     return len(messages)

@@ -418,3 +418,33 @@ def test_a_yes_recalls_what_the_accepted_offer_is_about_and_nothing_without_an_o
     ]
     assert any("behind the boathouse" in words for words in shown) is shows
     assert told["utilization"]["recall"]["status"] == ("shown" if shows else "skipped")
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+LOOKED = [
+    {"role": "user", "content": "Look at the gauge of the river."},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "two metres"},
+    {"role": "assistant", "content": "It stands at two metres."},
+]
+TOOLS = [
+    {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+]
+VAGUE = "When was the kayak seen beside the bridge near the mill by the fisherman?"
+
+
+def test_an_agent_with_tools_is_shown_only_passages_close_to_its_question(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    """Before a turn of steps recall is read anew twice, and a step can look for what is missing."""
+    room = Room(tenant_id)
+    room.add(*ASIDE)
+    for place in range(30):
+        room.add(
+            *({**one, "content": f"{one['content']} {place}"} if one["content"] else one for one in LOOKED)
+        )
+    room.summarize(Model())
+    index(room)
+    assert "kayak hangs" in region(read(client, tools=TOOLS))
+    assert "kayak hangs" in region(read(client, VAGUE)), "a chat is shown it"
+    assert region(read(client, VAGUE, tools=TOOLS)) == ""

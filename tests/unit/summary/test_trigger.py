@@ -241,6 +241,21 @@ def test_a_number_of_messages_calls_for_a_summary_of_what_fits_a_budget_that_las
     assert find_trigger(Load(70, thresholds.least_tokens), lasting, thresholds) is None
 
 
+def test_a_number_of_messages_calls_for_a_summary_of_what_an_agent_pays_for_at_each_step() -> None:
+    thresholds, window = Thresholds(), Budget(128_000, 1_000)
+    load = Load(70, 5_000, has_steps=True)
+    assert find_trigger(load, window, thresholds) is Trigger.MESSAGES
+    assert find_trigger(replace(load, has_steps=False), window, thresholds) is None
+    assert find_trigger(replace(load, raw_tokens=thresholds.least_tokens), window, thresholds) is None
+    messages = talk(35, tokens=100)
+    cuts = [
+        plan_cut(messages, Load(len(messages), 100 * len(messages), has_steps=has_steps), window, thresholds)
+        for has_steps in (True, False)
+    ]
+    left = [100 * len(messages) - (cut.tokens if cut else 0) for cut in cuts]
+    assert left == [thresholds.least_tokens // 2, thresholds.least_tokens]
+
+
 def test_half_as_much_stays_raw_where_a_token_is_paid_for_often() -> None:
     messages, thresholds = talk(80, tokens=500), Thresholds(keep_messages=50)
 
