@@ -22,7 +22,7 @@ from context.artifact_plans.question import Asking, asking, looks_back, recall_q
 from context.artifacts.split import fit_restored, pointed_artifacts, put_back_newest
 from context.conversation.turns import open_turn_of, opening_of
 from context.preflight.config import FULL_MEMORY
-from context.recall.offer import CLOSE_SCORE, NO_OFFER, RecallOffer, RecallStatus
+from context.recall.offer import NO_OFFER, RecallOffer, RecallStatus
 from context.shadow.verdict import EVERY_PART, ShadowPart
 from context.tokens.budget import Budget
 from context.types import Message
@@ -39,6 +39,9 @@ from models.telemetry.tracing import span
 
 LEAN_RELEVANCE = 0.75
 """Share of a question's words that an artifact must hold to come before a turn of steps."""
+
+LEAN_SCORE = 0.25
+"""Least score of recall before a turn of steps: questions for a fact have .4 and more, most orders less."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +221,7 @@ def _recall(
         )
     if sought.is_lean:
         own = replace(
-            own, limits=replace(own.limits, tight_share=0.0, free_share=0.0, least_score=CLOSE_SCORE)
+            own, limits=replace(own.limits, tight_share=0.0, free_share=0.0, least_score=LEAN_SCORE)
         )
     if not request.recalls_user:
         return own, None

@@ -88,10 +88,11 @@ class Thresholds:
             than `least_share` of the window and more than `least_tokens`.
         window_share: Share of the window above which a summary is due, (0, 1].
         keep_messages: Number of recent messages kept raw; fewer than `message_count`. Short messages stay
-            beyond the number, up to `least_tokens`.
+            beyond the number, up to `least_tokens`; of an agent's, up to half as many.
         keep_share: Largest share of the window kept raw, less than `window_share`.
         min_progress: Least saving of a summary, as a share of the covered tokens.
-        least_share: Share of the window below which no number of messages makes a summary due, [0, 1].
+        least_share: Share of the window below which no number of messages makes a summary due, [0, 1]; not
+            where each token is paid for often.
         least_tokens: Tokens below which no number of messages makes a summary or a cut due, >= 0.
     """
 

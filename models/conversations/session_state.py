@@ -30,12 +30,14 @@ class CompressionSettings(Settings):
     summarize_keep_share: float = Field(0.3, description="Largest share of the window kept raw.")
     summarize_min_progress: float = Field(0.1, description="Smallest share of tokens a summary must save.")
     summarize_least_share: float = Field(
-        0.5, description="Share of the window below which the message count alone makes no summary due."
+        0.5,
+        description="Share of the window below which the message count alone makes no summary due, except "
+        "in turns of steps and in a usual budget.",
     )
     summarize_least_tokens: int = Field(
         4_000,
         description="Tokens below which the message count alone makes no summary due; short messages stay "
-        "raw up to this many tokens.",
+        "raw up to this many tokens, of turns of steps up to half as many.",
     )
     summarize_debounce_s: float = Field(
         1.0, ge=0, description="Merge turns within this many seconds into one job."
