@@ -38,7 +38,6 @@ from context.providers.profiles import ModelProfile, catalog_budget, most_tools
 from context.ranking.index import RankingIndex, index_tools
 from context.ranking.rank import FIRST, count_near, rank
 from context.ranking.types import Ranking
-from context.tokens import family_of
 from context.tokens.budget import Budget
 from context.tokens.tools import TOOLS_OVERHEAD
 from context.tool_plans.lexical import gap_warning
@@ -192,7 +191,7 @@ def offer_catalog(
 
 
 def _own(given: Sequence[JsonObject], wire: Wire, model: str) -> ToolOffer:
-    converted = convert_tools(given, wire, family_of(model))
+    converted = convert_tools(given, wire, model)
     tools = converted.tools
     key = hashlib.sha256(encode(tools)).digest()
     return ToolOffer(

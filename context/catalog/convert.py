@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Any
 
 from context.catalog.types import Entry, EntryKind
-from context.tokens.families import ModelFamily
+from context.tokens.families import ModelFamily, family_of, wants_letter_first
 from context.types import JsonObject, Wire
 from context.wire.format import Format
 from context.wire.formats import FORMATS, format_of
@@ -142,7 +142,8 @@ def define_tools(entries: Iterable[Entry], wire: Wire) -> Definitions:
 
 def _name(entry_id: str, taken: Mapping[str, str]) -> str:
     plain = _UNFIT.sub("_", entry_id)
-    if plain and len(plain) <= MAX_NAME_CHARS and plain not in taken:
+    plain = plain if re.match("[A-Za-z_]", plain) else f"_{plain}"
+    if entry_id and len(plain) <= MAX_NAME_CHARS and plain not in taken:
         return plain
     tail = blake2b(entry_id.encode("utf-8", "surrogatepass"), digest_size=_TAIL_CHARS // 2).hexdigest()
     return f"{plain[: MAX_NAME_CHARS - _TAIL_CHARS - 1]}_{tail}"
@@ -219,24 +220,24 @@ class ConvertedTools:
             self.losses.append((kind, why))
 
 
-def convert_tools(tools: Sequence[JsonObject], wire: Wire, family: ModelFamily) -> ConvertedTools:
+def convert_tools(tools: Sequence[JsonObject], wire: Wire, model: str) -> ConvertedTools:
     """Convert the tools of a request to the request's format.
 
     Args:
         tools: Definitions in any format.
         wire: The format of the request.
-        family: The model's family; several families are served in chat completions.
+        model: The model's name or family; several families are served in chat completions.
 
     Returns:
         The definitions, and the parts without a place in the format.
     """
-    done, form = ConvertedTools(), format_of(wire)
+    done, form, family = ConvertedTools(), format_of(wire), family_of(model)
     for tool in (each for given in tools for each in _declared(given)):
         if _is_foreign(tool, form, family):
             kind = str(tool.get("type") or next(iter(tool)))[:40]
             done.lose(LossKind.CONTENT, f"the tool {kind} of another provider was left out")
         else:
-            done.add(_converted(tool, form, family, done))
+            done.add(_converted(tool, form, model, done))
     return done
 
 
@@ -292,17 +293,17 @@ def _named(tool: JsonObject) -> JsonObject:
     return next((tool[key] for key in ("function", "custom") if isinstance(tool.get(key), dict)), tool)
 
 
-def _converted(tool: JsonObject, form: Format, family: ModelFamily, done: ConvertedTools) -> JsonObject:
+def _converted(tool: JsonObject, form: Format, model: str, done: ConvertedTools) -> JsonObject:
     inner = _named(tool)
     name, kind = inner.get("name"), tool.get("type")
     if not isinstance(name, str) or not name or kind not in {None, "function", "custom"}:
         return tool
-    fitted = form.fit_name(name)
+    fitted = form.fit_name(name, letter_first=wants_letter_first(model))
     if fitted != name:
         done.renamed[fitted] = name
         done.lose(LossKind.TOOL_NAME, "a tool's name was shaped for this format")
     is_free = kind == "custom" and not _found_schema(inner)
-    free = form.tools.write_free if not form.is_chat or family is ModelFamily.OPENAI else None
+    free = form.tools.write_free if not form.is_chat or family_of(model) is ModelFamily.OPENAI else None
     is_taken = free is not None or not is_free or form.tools.write_free is None
     if fitted == name and is_taken and form.tools.is_native(tool):
         return tool

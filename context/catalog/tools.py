@@ -385,7 +385,8 @@ def pinned_tools(names: Iterable[str], called: Collection[str], wire: Wire) -> f
     Returns:
         Names as spelled in the definitions, and the called names themselves.
     """
-    used = {*called, *(format_of(wire).fit_name(name) for name in called)}
+    form = format_of(wire)
+    used = {*called, *(form.fit_name(name, letter_first=first) for name in called for first in (False, True))}
     starts = tuple(f"{each}_" for each in used)
     versions = {
         name

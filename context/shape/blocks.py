@@ -1,8 +1,8 @@
 """Shaping of Anthropic messages for a provider, step by step."""
 
+from context.shape.known_fields import BLOCKS, keep_known
 from context.shape.pictures import note_of
-from context.shape.rule_names import Fitting, ShapeRule, is_blank, put, without, without_marks
-from context.shape.target import KNOWN_FIELDS
+from context.shape.rule_names import Fitting, ShapeRule, is_blank, put, without_marks
 from context.shape.translate import is_foreign, translate, unsigned
 from context.types import JsonObject
 from context.wire.anthropic.read import is_answer, is_call, is_compaction
@@ -126,13 +126,11 @@ def _fit_block(block: JsonObject, role: object, fit: Fitting) -> list[JsonObject
 
 
 def _known(block: JsonObject, fit: Fitting) -> JsonObject:
-    """Leave out fields of a block that the provider does not know: what a client's stream kept."""
-    known = KNOWN_FIELDS.get(str(block.get("type")))
-    extra = [key for key in block if known is not None and key not in known]
-    if not extra:
-        return block
-    fit.apply(ShapeRule.KNOWN_FIELDS, LossKind.FIELDS, "fields that the provider does not know were left out")
-    return without(block, extra)
+    """Leave out fields that the provider does not know: what a client's stream kept; a call has an input."""
+    if is_call(block) and block.get("input") is None:
+        fit.apply(ShapeRule.ARGUMENTS)
+        block = {**block, "input": {}}
+    return keep_known(block, BLOCKS.get(str(block.get("type"))), fit)
 
 
 def _is_mute(content: object) -> bool:
@@ -145,7 +143,7 @@ def _named(block: JsonObject, fit: Fitting) -> JsonObject:
     name = block.get("name")
     if block.get("type") != "tool_use" or not isinstance(name, str):
         return block
-    fitted = fit.target.form.fit_name(name)
+    fitted = fit.target.fit_name(name)
     if fitted == name:
         return block
     fit.apply(ShapeRule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")

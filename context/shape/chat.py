@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from context.shape.known_fields import CALLS, CHAT, keep_known
 from context.shape.pictures import note_of
 from context.shape.rule_names import Fitting, ShapeRule, is_blank, put, without, without_marks
 from context.shape.translate import is_foreign, translate, unsigned
@@ -151,11 +152,11 @@ def _fit_part(part: JsonObject, role: object, fit: Fitting) -> Iterator[JsonObje
 
 def _calls(body: JsonObject, fit: Fitting) -> JsonObject:
     calls = body.get("tool_calls")
-    if not isinstance(calls, list):
-        return body
-    if not calls:
+    if not calls and "tool_calls" in body:
         fit.apply(ShapeRule.EMPTY_CALLS)
         return without(body, ("tool_calls",))
+    if not isinstance(calls, list):
+        return body
     fitted = [_fit_call(call, fit) if isinstance(call, dict) else call for call in calls]
     if all(a is b for a, b in zip(fitted, calls, strict=True)):
         return body
@@ -189,7 +190,7 @@ def _as_function(call: JsonObject, fit: Fitting) -> JsonObject:
 
 def _fit_callee(callee: JsonObject, fit: Fitting, *, is_json: bool) -> JsonObject:
     name = callee.get("name")
-    if isinstance(name, str) and name and (fitted := fit.target.form.fit_name(name)) != name:
+    if isinstance(name, str) and name and (fitted := fit.target.fit_name(name)) != name:
         fit.apply(ShapeRule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
         callee = {**callee, "name": fitted}
     if not is_json:
@@ -236,7 +237,7 @@ def _empty(body: JsonObject, fit: Fitting) -> JsonObject:
 def _name(body: JsonObject, fit: Fitting) -> JsonObject:
     name, role = body.get("name"), body.get("role")
     if not isinstance(name, str) or role in {"tool", "function"}:
-        return body
+        return body if name is not None else without(body, ("name",))
     if fit.target.family is ModelFamily.MISTRAL:
         fit.apply(ShapeRule.MESSAGE_NAME, LossKind.SPEAKER, "the speaker's name was written before the words")
         return _spoken_by(without(body, ("name",)), name)
@@ -264,16 +265,30 @@ def _role(body: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _fields(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Drop fields unknown to a provider that refuses them."""
+    """Drop fields unknown to a provider that refuses them, in parts and calls too."""
     known = fit.target.known_fields
-    extra = [key for key in body if known is not None and key not in known]
-    if not extra:
+    if known is None:
         return body
-    if any(body[key] for key in extra):
-        fit.apply(
-            ShapeRule.KNOWN_FIELDS, LossKind.FIELDS, "fields that the provider does not know were left out"
-        )
-    return without(body, extra)
+    body = keep_known(body, known, fit)
+    for place, fields_of in (("content", _part_fields), ("tool_calls", _call_fields)):
+        inner = body.get(place)
+        if isinstance(inner, list):
+            kept = [fields_of(each, fit) if isinstance(each, dict) else each for each in inner]
+            if any(a is not b for a, b in zip(kept, inner, strict=True)):
+                body = {**body, place: kept}
+    return body
+
+
+def _part_fields(part: JsonObject, fit: Fitting) -> JsonObject:
+    return keep_known(part, CHAT.get(str(part.get("type"))), fit)
+
+
+def _call_fields(call: JsonObject, fit: Fitting) -> JsonObject:
+    call = keep_known(call, CALLS[""], fit)
+    for shape in ("function", "custom"):
+        if isinstance(call.get(shape), dict):
+            call = put(call, shape, keep_known(call[shape], CALLS[shape], fit))
+    return call
 
 
 _STEPS = (_marks, _reasoning, _spoken, _parts, _calls, _empty, _name, _role, _fields)

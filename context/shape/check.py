@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from context.shape.known_fields import BLOCKS, CALLS, CHAT, ITEMS
 from context.shape.pictures import pictures_of
 from context.shape.rule_names import is_blank, parts_of
-from context.shape.target import KNOWN_FIELDS, Target
+from context.shape.target import Target
 from context.shape.translate import OF_OTHERS
 from context.tokens.families import ModelFamily
 from context.tokens.media import Media, MediaKind
@@ -71,7 +72,7 @@ def check_shape(
 
 
 def _check_chat(body: JsonObject, target: Target) -> Iterator[str]:
-    if body.get("tool_calls") == []:
+    if not body.get("tool_calls", True):
         yield "empty array of tool_calls"
     is_silent = body.get("role") == "assistant" and says_nothing(body)
     if body.get("content") == [] or is_silent or any(is_blank(part) for part in parts_of(body)):
@@ -83,12 +84,21 @@ def _check_chat(body: JsonObject, target: Target) -> Iterator[str]:
     yield from _part_faults(body, target)
     if target.checks_signatures and any(map(_lacks_signature, body.get("thinking_blocks") or ())):
         yield "thinking without a signature"
-    if target.known_fields is not None and any(body[key] for key in body if key not in target.known_fields):
+    if target.known_fields is not None and _has_unknown(body, target.known_fields):
         yield "a field that is not known"
     for call in body.get("tool_calls") or ():
         yield from _call_faults(call, target)
     if isinstance(body.get("tool_call_id"), str) and not target.takes_id(body["tool_call_id"]):
         yield "an id that is refused"
+
+
+def _has_unknown(body: JsonObject, known: frozenset[str]) -> bool:
+    """Tell whether a chat message, a part or a call of it has a field that the provider does not know."""
+    calls = [call for call in body.get("tool_calls") or () if isinstance(call, dict)]
+    shapes = [(call[key], CALLS[key]) for call in calls for key in ("function", "custom") if key in call]
+    parts = [(part, CHAT.get(str(part.get("type")), part.keys())) for part in parts_of(body)]
+    pairs = [(body, known), *((call, CALLS[""]) for call in calls), *shapes, *parts]
+    return any(value for each, keys in pairs for key, value in each.items() if key not in keys)
 
 
 def _openai_faults(body: JsonObject) -> Iterator[str]:
@@ -125,7 +135,7 @@ def _call_faults(call: JsonObject, target: Target) -> Iterator[str]:
     if isinstance(call.get("id"), str) and not target.takes_id(call["id"]):
         yield "an id that is refused"
     function = call.get("function") or call.get("custom") or {}
-    if target.form.fit_name(str(function.get("name") or "x")) != str(function.get("name") or "x"):
+    if target.fit_name(str(function.get("name") or "x")) != str(function.get("name") or "x"):
         yield "a tool's name that is refused"
     if "custom" in call and target.family is not ModelFamily.OPENAI:
         yield "a free-form call"
@@ -151,8 +161,10 @@ def _block_faults(block: JsonObject, role: str, target: Target) -> Iterator[str]
         yield "a picture or a file of the assistant"
     if block.get("type") == "tool_result" and block.get("is_error") is True and not block.get("content"):
         yield "a failed call without words"
-    if not block.keys() <= KNOWN_FIELDS.get(str(block.get("type")), block.keys()):
+    if not block.keys() <= BLOCKS.get(str(block.get("type")), block.keys()):
         yield "a field that is not known"
+    if str(block.get("type")).endswith("tool_use") and not isinstance(block.get("input"), dict):
+        yield "a call without input"
     texts = (block.get("content"), block.get("encrypted_content"))
     if block.get("type") == "compaction" and not any(isinstance(text, str) and text for text in texts):
         yield "a compaction without content"
@@ -181,8 +193,10 @@ def _check_item(body: JsonObject, target: Target) -> Iterator[str]:
         yield "a part of another format"
     if kind == "compaction" and not isinstance(body.get("encrypted_content"), str):
         yield "a compaction without content"
-    if kind == "message" and "name" in body:
-        yield "a field that is not known"
+    for each, name in ((body, kind), *((part, str(part.get("type"))) for part in parts_of(body))):
+        known = ITEMS.get(name) if target.family is ModelFamily.OPENAI else None
+        if known is not None and any(key not in known or each[key] is None for key in each):
+            yield "a field that is not known"
     if isinstance(body.get("call_id"), str) and not target.takes_id(body["call_id"]):
         yield "an id that is refused"
     if kind == "function_call" and not isinstance(body.get("arguments"), str):

@@ -1,6 +1,7 @@
 """Shaping of a message for its target: rewritten only if needed, with the same call ids on both sides."""
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -110,7 +111,16 @@ _FIT: dict[Wire, Callable[[JsonObject, Fitting], JsonObject | None]] = {
     Wire.RESPONSES: fit_item,
 }
 
-_SIGNS_OF_FIELDS = ('"is_error"', '"index"', '"id"', '"name"')
+_KEY_OF_NO_PLAIN_BLOCK = re.compile(
+    r'(?<!\\)"(?!(?:role|content|type|text|source|data|media_type|tool_use_id)")[\w-]+"\s?:'
+)
+"""A key beside those of words, pictures and results."""
+
+_KEY_OF_NO_PLAIN_RESULT = re.compile(
+    r'(?<!\\)"(?!(?:role|content|type|text|tool_call_id|call_id|output|name|status)")[\w-]+"\s?:'
+)
+"""A key beside those of a result of words alone."""
+
 _SIGNS_OF_BLOCKS = ('"tool_use"', '_tool_use"', '"image"', '"document"')
 
 
@@ -159,11 +169,11 @@ def must_look(message: Message, target: Target) -> bool:
         return True
     key = format_of(message.wire).result_key
     if key is None:
-        is_odd = any(sign in raw for sign in _SIGNS_OF_FIELDS) or any(
+        is_odd = _KEY_OF_NO_PLAIN_BLOCK.search(raw) is not None or any(
             f'"{kind}"' in raw for kind in OF_OTHERS[target.wire]
         )
         return is_odd or (message.role is Role.ASSISTANT and any(sign in raw for sign in _SIGNS_OF_BLOCKS))
     if message.role is Role.TOOL:
-        must = target.family is ModelFamily.MISTRAL or '"id":' in raw or '"id" :' in raw
+        must = target.family is ModelFamily.MISTRAL or _KEY_OF_NO_PLAIN_RESULT.search(raw) is not None
         return must or not (f'"{key}":"' in raw or f'"{key}": "' in raw)
     return True

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from context.shape.known_fields import ITEMS, keep_known
 from context.shape.pictures import note_of
 from context.shape.rule_names import Fitting, ShapeRule, is_blank, parts_of, put, without
 from context.shape.translate import is_foreign, translate, unsigned
 from context.text.cut import name_on_one_line
+from context.tokens.families import ModelFamily
 from context.types import JsonObject
 from context.wire.neutral import LossKind, dump
 from context.wire.responses.read import COMPACTIONS, ROLES, is_answer_type, is_compaction, item_type
@@ -45,11 +47,19 @@ def fit_item(body: JsonObject, fit: Fitting) -> JsonObject | None:
         fit.apply(ShapeRule.EMPTY_CONTENT)
         return None
     body = _unsigned(_ids(body, kind, fit), fit)
-    if kind == "reasoning":
-        return _reasoning(body)
     if kind == "message":
-        return _message(_named(body, fit), fit)
-    return _call(body, kind, fit)
+        body = _message(_named(body, fit), fit)
+    else:
+        body = _reasoning(body) if kind == "reasoning" else _call(body, kind, fit)
+    return _known(body, kind, fit)
+
+
+def _known(body: JsonObject, kind: str, fit: Fitting) -> JsonObject:
+    """Leave out unknown fields, and those that are null: a provider wants each of its type or not at all."""
+    known = ITEMS.get(kind) if fit.target.family is ModelFamily.OPENAI else None
+    if known is None:
+        return body
+    return keep_known(body, known - {key for key, value in body.items() if value is None}, fit)
 
 
 def _unsigned(body: JsonObject, fit: Fitting) -> JsonObject:
@@ -115,24 +125,26 @@ def _part(part: JsonObject, role: str, fit: Fitting) -> list[JsonObject]:
         fit.apply(ShapeRule.EMPTY_TEXT)
         return []
     if part.get("type") in {"text", "input_text", "output_text"}:
-        if part["type"] == _TEXTS[role]:
-            return [part]
-        fit.apply(ShapeRule.PART_KIND)
-        return [{**part, "type": _TEXTS[role]}]
-    return translate(part, role, fit) if is_foreign(str(part.get("type")), fit) else [part]
+        if part["type"] != _TEXTS[role]:
+            fit.apply(ShapeRule.PART_KIND)
+            part = {**part, "type": _TEXTS[role]}
+        return [_known(part, _TEXTS[role], fit)]
+    kind = str(part.get("type"))
+    return translate(part, role, fit) if is_foreign(kind, fit) else [_known(part, kind, fit)]
 
 
 def _call(body: JsonObject, kind: str, fit: Fitting) -> JsonObject:
     name = body.get("name")
     if kind in {"function_call", "custom_tool_call"} and isinstance(name, str):
-        fitted = fit.target.form.fit_name(name)
+        fitted = fit.target.fit_name(name)
         if fitted != name:
             fit.apply(ShapeRule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
             body = put(body, "name", fitted)
     arguments = body.get("arguments")
-    if kind == "function_call" and not isinstance(arguments, str):
+    if kind == "function_call" and not (isinstance(arguments, str) and arguments.strip()):
         fit.apply(ShapeRule.ARGUMENTS)
-        body = {**body, "arguments": "{}" if arguments is None else dump(arguments)}
+        is_mute = arguments is None or isinstance(arguments, str)
+        body = {**body, "arguments": "{}" if is_mute else dump(arguments)}
     if kind == "function_call_output" and body.get("output") == []:
         fit.apply(ShapeRule.EMPTY_CONTENT)
         body = {**body, "output": ""}

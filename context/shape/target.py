@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from context.providers.model_windows import model_ids
-from context.tokens.families import ModelFamily, family_of
+from context.tokens.families import ModelFamily, family_of, wants_letter_first
 from context.types import Wire
 from context.wire.format import Format
 from context.wire.formats import format_of
@@ -127,12 +127,18 @@ class Target:
         """True if a tool's result may contain a picture or another file."""
         return not self.form.is_chat or (self.family in _READ_TOOL_PICTURES and self.maker != "gemma")
 
+    def fit_name(self, name: str) -> str:
+        """Adapt a tool's name to the format and the model; a valid name stays."""
+        return self.form.fit_name(name, letter_first=wants_letter_first(self.model))
+
     @cached_property
     def known_fields(self) -> frozenset[str] | None:
         """Fields of a chat message, if the provider refuses others."""
         if self.family is ModelFamily.MISTRAL:
             return _FIELDS | {"prefix"}
-        return _FIELDS | {"reasoning", "function_call"} if self.host in {"groq", "cerebras"} else None
+        if self.host in {"groq", "cerebras"}:
+            return _FIELDS | {"reasoning", "function_call"}
+        return _FIELDS | _OF_OPENAI if self.family is ModelFamily.OPENAI else None
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -188,6 +194,12 @@ SIGNED_ID = "__thought__"
 """Sign before a thought signature that a gateway keeps in the id of a call."""
 
 _FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
+_OF_OPENAI = frozenset(
+    {"refusal", "audio", "annotations", "function_call", "reasoning", "reasoning_content"}
+    | {"reasoning_details", "thinking_blocks", "provider_specific_fields"}
+)
+"""Further fields of a message of OpenAI's models: reasoning is a gateway's, of the same family."""
+
 _WITHOUT_MARKS = frozenset(
     {ModelFamily.OPENAI, ModelFamily.MISTRAL, ModelFamily.DEEPSEEK, ModelFamily.XAI, ModelFamily.META}
 )
@@ -199,18 +211,6 @@ _READ_TOOL_PICTURES = frozenset(
 )
 _HEARING = r"audio|realtime|omni|gemini|gemma-?3n|voxtral|ultravox"
 """Models of known families that take sounds."""
-KNOWN_FIELDS = {
-    kind: frozenset({"type", "cache_control", *fields.split()})
-    for kind, fields in {
-        "text": "text citations",
-        "tool_use": "id name input caller",
-        "tool_result": "tool_use_id content is_error",
-        "thinking": "thinking signature",
-        "redacted_thinking": "data",
-    }.items()
-}
-"""Fields of blocks whose fields are all known; others are refused as extra inputs."""
-
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _LETTERS = re.compile(r"[a-zA-Z0-9_-]+")
 _ANYTHING = re.compile(r".+", re.DOTALL)

@@ -64,6 +64,11 @@ def family_of(model: str) -> ModelFamily:
     )
 
 
+def wants_letter_first(model: str) -> bool:
+    """Tell whether a tool's name must begin with a letter or `_` for a model: Gemini's and Kimi's must."""
+    return family_of(model) is ModelFamily.GOOGLE or re.search("kimi|moonshot", model.lower()) is not None
+
+
 @dataclass(frozen=True)
 class Profile:
     """A model's billing in its own tokens. Pairs are (unbiased, high).

@@ -250,9 +250,11 @@ class Format:
     has_system_apart: bool = False
     has_cache_marks: bool = False
 
-    def fit_name(self, name: str) -> str:
-        """Adapt a tool's name to the format; a valid name stays."""
-        return shape_name(name, self.limits.name_chars)
+    def fit_name(self, name: str, *, letter_first: bool = False) -> str:
+        """Adapt a tool's name to the format, beginning with a letter or `_` if asked; a valid name stays."""
+        fitted = shape_name(name, self.limits.name_chars)
+        is_begun = not letter_first or fitted[:1].isalpha() or fitted.startswith("_")
+        return fitted if is_begun else shape_name(f"_{name}", self.limits.name_chars)
 
     def fit_id(self, call_id: str) -> str:
         """Adapt a call's id to the format; a valid id stays."""

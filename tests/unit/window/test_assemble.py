@@ -108,7 +108,10 @@ def test_an_empty_session_gets_the_new_message_alone() -> None:
 
 def test_messages_in_the_format_asked_for_go_out_byte_for_byte() -> None:
     odd = number(
-        [make_message({"content": "hé  你好", "role": "user", "x": [1.50]}), says("assistant", "yes")]
+        [
+            make_message({"content": "hé  你好", "role": "user", "annotations": [1.50]}),
+            says("assistant", "yes"),
+        ]
     )
     assert build_messages(request(odd)).items[:2] == tuple(message.raw for message in odd)
 

@@ -1,0 +1,158 @@
+"""Fields that a provider does not know never go out, wherever in a message they stand."""
+
+from typing import Any, get_args
+
+import pytest
+from openai.types.chat import chat_completion_content_part_param as parts
+from openai.types.chat.chat_completion_message_param import ChatCompletionMessageParam
+from openai.types.responses import response_input_content_param as contents
+from openai.types.responses.response_input_item_param import ResponseInputItemParam
+from openai.types.responses.response_output_text_param import ResponseOutputTextParam
+
+from context.shape.check import check_shape
+from context.shape.known_fields import CHAT, ITEMS
+from context.shape.rule_names import ShapeRule
+from context.shape.target import target_of
+from context.types import JsonObject, Wire
+from tests.unit.shape.windows import HELLO, NEXT, call, calling, lay, result, said, sent
+
+CLAUDE = "claude-sonnet-4-5"
+SEARCH: JsonObject = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "web_search",
+    "input": {"query": "a"},
+}
+FOUND: JsonObject = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+PICTURE: JsonObject = {"type": "image", "source": {"type": "url", "url": "https://a.invalid/1.png"}}
+SHOT: JsonObject = {"type": "image_url", "image_url": {"url": "https://a.invalid/1.png"}}
+WORDS: JsonObject = {"type": "text", "text": "Done."}
+TOLD: JsonObject = {"type": "output_text", "text": "Done.", "annotations": []}
+CALL: JsonObject = {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}
+OUTPUT: JsonObject = {"type": "function_call_output", "call_id": "c", "output": "seen"}
+THOUGHT: JsonObject = {"type": "reasoning", "id": "rs_1", "summary": []}
+SAID: JsonObject = {"type": "message", "role": "assistant", "content": [TOLD]}
+
+
+def chat_call(**more: Any) -> JsonObject:
+    found = call("c")
+    found["function"] |= more
+    return found
+
+
+CASES: list[tuple[Wire, str, list[JsonObject], list[JsonObject]]] = [
+    (Wire.ANTHROPIC, CLAUDE, [HELLO, said([{**WORDS, "parsed_output": {"a": 1}}])], [HELLO, said([WORDS])]),
+    (
+        Wire.ANTHROPIC,
+        CLAUDE,
+        [HELLO, said([{**SEARCH, "partial_json": "{", "index": 0}, {**FOUND, "index": 1}, WORDS])],
+        [HELLO, said([SEARCH, FOUND, WORDS])],
+    ),
+    (
+        Wire.ANTHROPIC,
+        CLAUDE,
+        [{"role": "user", "content": [{**PICTURE, "filename": "a.png"}]}, said([WORDS])],
+        [{"role": "user", "content": [PICTURE]}, said([WORDS])],
+    ),
+    (Wire.OPENAI, "gpt-4o", [{**HELLO, "id": "m1", "metadata": {"a": 1}}, said()], [HELLO, said()]),
+    (Wire.OPENAI, "azure/gpt-5", [HELLO, said(parsed={"a": 1}, images=[SHOT])], [HELLO, said()]),
+    (
+        Wire.OPENAI,
+        "gpt-4o",
+        [HELLO, calling({**chat_call(parsed_arguments={"a": 1}), "note": "x"}), result("c"), said()],
+        [HELLO, calling(call("c")), result("c"), said()],
+    ),
+    (
+        Wire.OPENAI,
+        "mistral-large-latest",
+        [{"role": "user", "content": [WORDS, {**SHOT, "uuid": "u1"}]}, said()],
+        [{"role": "user", "content": [WORDS, SHOT]}, said()],
+    ),
+    (
+        Wire.RESPONSES,
+        "gpt-5",
+        [
+            {**HELLO, "metadata": {"a": 1}, "created_at": 3},
+            {**THOUGHT, "status": None, "content": None, "encrypted_content": None},
+            {**CALL, "parsed_arguments": {"a": 1}, "id": None},
+            {**OUTPUT, "call_name": "look"},
+            {**SAID, "content": [{**TOLD, "parsed": {"a": 1}, "logprobs": None}]},
+        ],
+        [HELLO, THOUGHT, CALL, OUTPUT, SAID],
+    ),
+]
+
+
+@pytest.mark.parametrize(("wire", "model", "stored", "goes"), CASES)
+def test_unknown_fields_are_left_out_and_named(
+    wire: Wire, model: str, stored: list[JsonObject], goes: list[JsonObject]
+) -> None:
+    window = lay(stored, model, wire)
+    assert sent(window) == [*goes, NEXT]
+    assert ShapeRule.KNOWN_FIELDS in window.certificate.accepted_shape.rules
+    assert "fields" in [loss.kind for loss in window.certificate.losses]
+    assert window.certificate.accepted_shape.accepted
+    assert check_shape(stored, target_of(wire, model)) != []
+    assert sent(lay(goes, model, wire)) == [*goes, NEXT]
+
+
+@pytest.mark.parametrize(
+    ("wire", "stored"), [(case[0], case[2]) for case in CASES if case[0] is not Wire.ANTHROPIC]
+)
+def test_a_model_of_no_known_provider_gets_its_own_fields(wire: Wire, stored: list[JsonObject]) -> None:
+    assert sent(lay(stored, "my-own-model", wire))[0] == stored[0]
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "deepseek-chat", "my-own-model"])
+def test_calls_and_names_that_are_null_go_as_if_they_were_not_there(model: str) -> None:
+    window = lay([{**HELLO, "name": None}, said(tool_calls=None)], model)
+    assert sent(window) == [HELLO, said(), NEXT]
+    assert ShapeRule.EMPTY_CALLS in window.certificate.accepted_shape.rules
+
+
+@pytest.mark.parametrize("kind", ["tool_use", "server_tool_use"])
+def test_a_call_of_claude_without_input_gets_an_empty_one(kind: str) -> None:
+    used = {"type": kind, "id": "srvtoolu_1", "name": "web_search"}
+    seen: JsonObject = {"type": "tool_result", "tool_use_id": "srvtoolu_1", "content": "a"}
+    results = [{"role": "user", "content": [seen]}] if kind == "tool_use" else []
+    talk = [HELLO, said([used, *([] if results else [FOUND])]), *results, said([WORDS])]
+    assert sent(lay(talk, CLAUDE, Wire.ANTHROPIC))[1]["content"][0] == {**used, "input": {}}
+    assert check_shape(talk, target_of(Wire.ANTHROPIC, CLAUDE)) != []
+
+
+@pytest.mark.parametrize("arguments", ["", " ", None])
+def test_an_item_that_calls_without_arguments_gets_empty_ones(arguments: str | None) -> None:
+    window = lay([HELLO, {**CALL, "arguments": arguments}, OUTPUT, SAID], "gpt-5", Wire.RESPONSES)
+    assert sent(window)[1] == CALL
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "goes"),
+    [
+        ("gemini-2.5-pro", "21st_magic", "_21st_magic"),
+        ("openrouter/google/gemini-3-pro", "-look", "_-look"),
+        ("kimi-k2-turbo", "1st-tool", "_1st-tool"),
+        ("moonshotai/kimi-k2", "look", "look"),
+        ("gpt-4o", "21st_magic", "21st_magic"),
+    ],
+)
+def test_a_tools_name_begins_with_a_letter_where_it_has_to(model: str, name: str, goes: str) -> None:
+    window = lay([HELLO, calling(call("c", name)), result("c"), said()], model)
+    assert sent(window)[1]["tool_calls"][0]["function"]["name"] == goes
+    assert window.certificate.accepted_shape.accepted
+
+
+def _fields(kind: Any) -> tuple[str, set[str]]:
+    name = str(kind.__annotations__.get("type"))
+    return name.partition("Literal['")[2].partition("'")[0], set(kind.__annotations__)
+
+
+def test_every_field_of_openais_own_description_is_known() -> None:
+    described = [*get_args(ResponseInputItemParam), *get_args(contents.ResponseInputContentParam)]
+    for kind, fields in map(_fields, [*described, ResponseOutputTextParam]):
+        assert fields <= ITEMS.get(kind, fields), kind
+    for kind, fields in map(_fields, get_args(parts.ChatCompletionContentPartParam)):
+        assert fields <= CHAT[kind], kind
+    known = target_of(Wire.OPENAI, "gpt-4o").known_fields or frozenset()
+    for message in get_args(ChatCompletionMessageParam):
+        assert set(message.__annotations__) <= known
