@@ -58,7 +58,7 @@ def _as_object(schema: Mapping[str, Any]) -> JsonObject:
     """Write a schema as one object: providers refuse one without a type, or with alternatives at its top."""
     branches = _branches(schema)
     if not branches:
-        return {**schema, "type": "object"}
+        return {"properties": {}, **schema, "type": "object"}
     kept = {key: value for key, value in schema.items() if key not in {*_ONE_OF, _ALL_OF}}
     parts = [part for part in (*branches, schema) if isinstance(part.get("properties"), Mapping)]
     properties = {name: value for part in parts for name, value in part["properties"].items()}
@@ -173,6 +173,7 @@ _DECLARED_SCHEMAS = ("parameters", "parametersJsonSchema", "parameters_json_sche
 _TAKE_GOOGLES = frozenset({ModelFamily.GOOGLE, ModelFamily.OTHER})
 """Model families with servers that accept such tools in chat completions."""
 
+_SCHEMAS = ("parameters", "input_schema", "inputSchema")
 _INPUT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 _READ = frozenset(
     (
@@ -306,7 +307,7 @@ def _converted(tool: JsonObject, form: Format, model: str, done: ConvertedTools)
     free = form.tools.write_free if not form.is_chat or family_of(model) is ModelFamily.OPENAI else None
     is_taken = free is not None or not is_free or form.tools.write_free is None
     if fitted == name and is_taken and form.tools.is_native(tool):
-        return tool
+        return tool if is_free else _mended(tool, inner, done)
     for extra in sorted({*tool, *inner} - _READ - {"format"}):
         done.lose(LossKind.FIELDS, f"a tool's definition has no place for {extra[:40]}")
     if is_free and free is not None:
@@ -316,8 +317,22 @@ def _converted(tool: JsonObject, form: Format, model: str, done: ConvertedTools)
     return (_free_as_function if is_free else _function)(inner, fitted, form, done)
 
 
+def _mended(tool: JsonObject, inner: JsonObject, done: ConvertedTools) -> JsonObject:
+    """Mend a definition in the format's own shape where a provider refuses its schema or its description."""
+    key = next((key for key in _SCHEMAS if isinstance(inner.get(key), dict)), None)
+    fitted = {name: value for name, value in inner.items() if value is not None or name != "description"}
+    if key is not None and (key == "input_schema" or inner[key]):
+        fitted[key] = _as_object(inner[key])
+        if _branches(inner[key]):
+            done.lose(LossKind.ARGUMENTS, "alternatives of a tool's arguments became one object")
+    if fitted == inner:
+        return tool
+    place = next((place for place in ("function", "custom") if tool.get(place) is inner), None)
+    return {**tool, place: fitted} if place else fitted
+
+
 def _found_schema(tool: JsonObject) -> JsonObject | None:
-    found = next((tool[key] for key in ("parameters", "input_schema", "inputSchema") if tool.get(key)), None)
+    found = next((tool[key] for key in _SCHEMAS if tool.get(key)), None)
     if isinstance(found, dict) and isinstance(inner := found.get("jsonSchema"), dict):
         return inner  # as the Vercel AI SDK wraps it
     return found if isinstance(found, dict) else None

@@ -126,6 +126,8 @@ _OVERFLOW = _any_of(
     r"(?<!output )(?<!completion )\btoken limit (?:is |was )?exceeded|max_input_tokens exceeded",
     r"tokens(?: \([\d,._ ]{1,14}\))? exceeds? the (?:limit|maximum) (?:for|of) (?:the|this) model",
     r"tokens exceed max context",
+    r"max(?:imum)? tokens of [\d,._ ]{1,14}exceeded",  # Snowflake
+    r"(?:输入|提示|上下文|内容).{0,8}过长",
     r"payload too large|request entity too large|request (?:body )?(?:size )?(?:is )?too large",
 )
 _IMAGES = _any_of(
@@ -133,7 +135,8 @@ _IMAGES = _any_of(
     r"at most \d{1,6} image",
     r"(?:contains?|has|passed) \d{1,6} images?\b.{0,80}(?:exceed|maximum|max|limit|more than|only)",
     r"(?:maximum|max) number of images",
-    r"number of images.{0,40}exceed|image_count.{0,40}exceed",
+    r"number of images.{0,40}exceed|image[_ ]count.{0,40}exceed",
+    r"max(?:imum)? images",
     r"(?:up to|maximum of|limit of|only) \d{1,6} images",
     r"max allowed size for many-image requests",
 )
@@ -142,8 +145,10 @@ _IMAGES = _any_of(
 _MOST_IMAGES = _any_of(
     r"at most (\d{1,6}) image",
     r"number of images \((\d{1,6})\)",
+    r"images?\b.{0,60}\d \+ \d{1,6} > (\d{1,6})",  # Anthropic
+    r"images?\b.{0,60}\b(?:maximum|limit|max|allowed)\b(?: of| is)?[ :]{1,2}(\d{1,6})",
     r"(?:maximum|limit|max) (?:of|is)[ :]{1,2}(\d{1,6})",
-    r"(?:up to|only) (\d{1,6}) images",
+    r"(?:up to|only) (\d{1,6}) (?:images|are allowed)",
 )
 _SEALED = (
     r"(?:(?:thinking|thought|reasoning)\w{0,20}[`'\". _]{0,4}signature"

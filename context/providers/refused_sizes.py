@@ -45,7 +45,9 @@ _LIMITS = tuple(
         r"maximum allowed length of #",
         r"tokens \d+ > #",
         r"maximum length is #",
-        r"最大\D{0,16}#",
+        r"(?:最大|限制|上限)\D{0,16}#",
+        r"max(?:imum)? tokens of # exceeded",
+        r"context (?:length|window) of the model(?: of| is)?:? #",
         r"exceeds? (?:the )?max(?:imum)? (?:length|input|tokens?)\D{0,20}#",
         r"max_num_tokens \(#",
         r"\bmax(?:imum)?(?: (?:allowed|supported|tokens?|length|size|context|input)){0,3}(?: is|:| of)? #",
@@ -80,6 +82,7 @@ _REQUESTED = tuple(
         r"# \+ \d+ > \d+",
         r"n_keep: ?#",
         r"input \(# tokens",
+        r"tokens \(#\) exceed",
         r"input token count: ?#",
         r"(?:prompt|input) length (?:of )?\(?#",
     )
@@ -110,7 +113,9 @@ _OVER = re.compile(
     re.IGNORECASE,
 )
 _OF_OTHER = re.compile(
-    r"completion tokens|output tokens|max_(?:completion_|output_|new_)?tokens|max_length|budget_tokens"
+    r"completion tokens?|output tokens?|output token limit|\barray too"
+    r"|max_(?:completion_|output_|new_)?tokens|max_length|budget_tokens"
+    r"|\bstring (?:too|with|should)\b|characters"
     r"|\b(?:seed|time(?:stamp)?|top_\w+|image|pixel|port|width|height|value|id)s?\b",
     re.IGNORECASE,
 )

@@ -216,3 +216,52 @@ def test_a_tool_listed_twice_goes_out_once(wire: Wire) -> None:
     twice = "a tool listed more than once goes out by its first definition"
     assert (LossKind.TOOL_NAME, twice) in converted.losses
     assert (LossKind.TOOL_NAME, twice) not in convert_tools(given[:2], wire, ModelFamily.OPENAI).losses
+
+
+ONE_OF: JsonObject = {"type": "object", "oneOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "goes"),
+    [
+        (ONE_OF, {"type": "object", "properties": {"a": {}, "b": {}}}),
+        ({"type": ["object", "null"], "properties": {}}, {"type": "object", "properties": {}}),
+        ({"properties": {"a": {}}}, {"type": "object", "properties": {"a": {}}}),
+        ({"type": "object"}, {"type": "object", "properties": {}}),
+    ],
+)
+@pytest.mark.parametrize("wire", list(Wire))
+def test_a_schema_that_providers_refuse_is_mended_in_the_formats_own_shape_too(
+    wire: Wire, schema: JsonObject, goes: JsonObject
+) -> None:
+    mark: JsonObject = {"cache_control": {"type": "ephemeral"}}
+    if wire is Wire.OPENAI:
+        tool: JsonObject = {"type": "function", "function": {"name": "f", "parameters": schema}, **mark}
+        wanted: JsonObject = {**tool, "function": {"name": "f", "parameters": goes}}
+    elif wire is Wire.ANTHROPIC:
+        tool = {"name": "f", "description": None, "input_schema": schema, **mark}
+        wanted = {"name": "f", "input_schema": goes, **mark}
+    else:
+        tool = {"type": "function", "name": "f", "parameters": schema, "strict": False}
+        wanted = {**tool, "parameters": goes}
+    done = convert_tools([tool], wire, "gpt-4o")
+    assert done.tools == [wanted]
+    assert bool(done.losses) is (schema is ONE_OF)
+    assert convert_tools([wanted], wire, "gpt-4o").tools[0] is wanted
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "goes"),
+    [("gemini-2.5-pro", "3d_view", "_3d_view"), ("kimi-k2", "-f", "_-f"), ("gpt-4o", "3d_view", "3d_view")],
+)
+def test_a_name_begins_with_a_letter_where_it_has_to(model: str, name: str, goes: str) -> None:
+    tool: JsonObject = {"type": "function", "function": {"name": name, "parameters": SCHEMA}}
+    done = convert_tools([tool], Wire.OPENAI, model)
+    assert tool_name(done.tools[0]) == goes
+    assert done.renamed == ({} if goes == name else {goes: name})
+    assert goes in pinned_tools([goes], {name}, Wire.OPENAI)
+
+
+def test_a_tool_that_drew_is_one_that_was_called() -> None:
+    drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "AAAA"}
+    assert called_names(stored([drawn], Wire.RESPONSES)) == {"image_generation"}

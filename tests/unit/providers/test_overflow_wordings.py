@@ -84,6 +84,18 @@ WORDINGS = [
     ("cannot fit 9000 tokens in the 8192 token context", 8192, 9000),
     ("length of prompt_tokens (40000) must be less than max_seq_len (32768).", 32768, 40000),
     ("Requested tokens (40000) exceed context window of 32768", 32768, 40000),
+    ("max tokens of 8192 exceeded", 8192, None),
+    ("request exceeded max context length of the model 8192", 8192, None),
+    ("用户输入 tokens 超过限制 32768", 32768, None),
+    ("输入内容过长: 最大支持 8192 tokens", 8192, None),
+    (
+        (
+            "5021: The estimated number of input and maximum output tokens (40000) exceeded this model "
+            "context window limit (24000)."
+        ),
+        24000,
+        40000,
+    ),
 ]
 
 
@@ -109,9 +121,28 @@ def test_an_overflow_names_its_limit_and_the_requested_size(
         "Invalid 'input': array too long. Expected an array with maximum length 2048, but got 3000.",
         "Invalid 'input[3].name': string too long. Expected a string with maximum length 64.",
         "output token limit exceeded: 9000 > 8192",
+        "Invalid 'messages[3].content': string too long. Expected a maximum of 256000, but got 300000.",
+        "The metadata has 90000 characters, at most 65536 are allowed.",
     ],
 )
 def test_a_limit_of_rates_output_or_fields_is_no_overflow(message: str) -> None:
     found = classify(None, message)
     assert found.kind is not ErrorKind.CONTEXT_OVERFLOW
-    assert found.limit_tokens is None
+    assert (found.limit_tokens, found.second_chance) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("message", "most"),
+    [
+        ("messages.0.content: too many images; max 20", 20),
+        ("Too many images and documents: 101 + 0 > 100", 100),
+        ("max images allowed is 4", 4),
+        ("Too many images in request, max 8", 8),
+        ("Too many images in request. Max is 500.", 500),
+        ("The request has 12 images, but only 10 are allowed", 10),
+        ("image count 25 exceeds limit 20", 20),
+    ],
+)
+def test_a_refusal_of_images_names_how_many_are_taken(message: str, most: int) -> None:
+    found = classify(400, {"error": {"message": message}})
+    assert (found.kind, found.limit_images, found.limit_tokens) == (ErrorKind.CONTEXT_OVERFLOW, most, None)
