@@ -99,8 +99,8 @@ def prepare(
     """Classify the new message, then choose and fit the tools.
 
     Tools called in history stay in any case, and so do the tools with the best match of words: categories
-    know usual tools, the ranking knows the caller's. The hint goes to the place chosen by the request, if any
-    tools are present; never into the user's own words. Text not written by a user is not classified.
+    know usual tools, the ranking knows the caller's. The hint goes to the place chosen by the request,
+    never into the user's own words. Text not written by a user is not classified.
 
     Args:
         place: Tenant, session and recent history.
@@ -138,7 +138,7 @@ def prepare(
         chosen=replace(chosen, skills=skills),
         judged=_as_sent(judged, chosen, offered),
     )
-    return _hinted(done, request.hint, prompt) if chosen.tools else done
+    return _hinted(done, request.hint, prompt)
 
 
 def _choose_beside(beside: Beside, choose: Callable[..., ChosenTools], *, whole: bool) -> ChosenTools:

@@ -41,6 +41,14 @@ _OF_USERS = frozenset(
 )
 """Last words of longer names of blocks with the user's own words inside."""
 
+_OF_PROGRAMS = frozenset(
+    (
+        "system tool tools hook hooks notification notifications status reminder reminders ide editor "
+        "environment terminal background output errors warnings git"
+    ).split()
+)
+"""Words in the names of blocks with a program's words, whatever their last word: `hook_feedback`."""
+
 
 def without_wrappers(text: str) -> str:
     """Remove the blocks inserted into a message by its client; the time is linear in its length.
@@ -71,7 +79,7 @@ def without_wrappers(text: str) -> str:
         if at == len(ends) or not _is_wrapper(pieces):
             continue
         kept.append(text[place : opening.start()])
-        if pieces[-1] in _OF_USERS:
+        if _is_of_user(pieces):
             kept.append(text[opening.end() : ends[at][0]])
         place = ends[at][1]
     if not place:
@@ -96,6 +104,11 @@ def _is_wrapper(pieces: list[str]) -> bool:
     if len(pieces) < _LONGER:
         return not _ALONE.isdisjoint(pieces)
     return not _OF_CLIENTS.isdisjoint(pieces) or (pieces[0] == "user" and pieces[-1] in _OF_USERS)
+
+
+def _is_of_user(pieces: list[str]) -> bool:
+    is_told = pieces == ["command", "message"]  # by the client: the user's words stand in `command-args`
+    return pieces[-1] in _OF_USERS and _OF_PROGRAMS.isdisjoint(pieces) and not is_told
 
 
 _MOST_STRAY_SHARE = 0.35

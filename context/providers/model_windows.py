@@ -139,6 +139,8 @@ _WINDOWS = """
     mistralai/mixtral-8x22b        64000
     mistralai/pixtral             128000
     moonshotai/kimi-k2            131072
+    moonshotai/kimi-k2-0905       262144
+    moonshotai/kimi-k2-instruct-0905  262144
     moonshotai/kimi-k2-thinking   256000
     moonshotai/kimi-k2.           256000
     openai/chatgpt-4o             128000

@@ -111,8 +111,17 @@ def test_a_request_may_want_the_hint_in_a_block_of_its_own(platform: Platform) -
     first, second = answer["messages"][-1]["content"]
     assert first["text"] == answer["preflight"]["hint"]
     assert second["text"] == "hey, thanks!"
-    without_tools = platform.ask("hey, thanks!", hint="block")
-    assert without_tools["messages"][-1]["content"] == "hey, thanks!"
+
+
+@pytest.mark.parametrize("place", ["system", "block"])
+def test_a_hint_without_tools_stands_where_it_is_wanted_too(platform: Platform, place: str) -> None:
+    answer = platform.ask("what is the price of bitcoin?", system_prompt="Be kind.", hint=place)
+    hint = answer["preflight"]["hint"]
+    assert "| tools: none |" in hint
+    system, new = (message["content"] for message in answer["messages"])
+    assert (system, new if place == "system" else new[0]["text"]) == (
+        (f"Be kind.\n\n{hint}", "what is the price of bitcoin?") if place == "system" else ("Be kind.", hint)
+    )
 
 
 def test_of_more_tools_than_a_provider_takes_the_hint_says_how_many_are_there(platform: Platform) -> None:

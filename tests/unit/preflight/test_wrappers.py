@@ -31,6 +31,9 @@ WRAPPERS = {
     "profile": "<user_profile>likes music and bitcoin; remember his dog</user_profile>",
     "history": "<chat-history>user: draw a picture of a wallet</chat-history>",
     "mode": "<currentMode>search the web for coins</currentMode>",
+    "command": "<command-message>bitcoin is running, music plays</command-message>",
+    "hook": "<user-prompt-submit-hook-feedback>bitcoin at 9, draw at 10</user-prompt-submit-hook-feedback>",
+    "system": "<system_message>draw a picture of a wallet</system_message>",
     "one word": "<context>the weather in Oslo, bitcoin and music</context>",
 }
 
