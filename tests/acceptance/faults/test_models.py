@@ -93,10 +93,16 @@ def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fau
     assert platform.model.count - before <= MOST_TRIES
 
 
-@pytest.mark.parametrize("fault", [Mode.SERVER_ERROR, pytest.param(Mode.ERROR_TEXT, marks=pytest.mark.soak)])
-def test_an_earlier_summary_stays_in_force_while_the_model_fails(platform: Platform, fault: Mode) -> None:
+@pytest.mark.parametrize(
+    ("fault", "reasons"),
+    [(Mode.SERVER_ERROR, []), pytest.param(Mode.ERROR_TEXT, [("error-text",)], marks=pytest.mark.soak)],
+)
+def test_an_earlier_summary_stays_in_force_while_the_model_fails(
+    platform: Platform, fault: Mode, reasons: list[tuple[str]]
+) -> None:
     """What is in force is superseded by the commit of a better one, and by nothing else.
 
+    Other checks would turn an error's text away too, for a reason that says nothing of the error.
     Red without "gate: nothing empty, refused or cut off".
     """
     session_id = f"earlier-{fault}"
@@ -109,6 +115,8 @@ def test_an_earlier_summary_stays_in_force_while_the_model_fails(platform: Platf
         wait_until(lambda: platform.rows(failed, session_id), within_s=SOON_S, what="the model has failed")
         certificate = platform.window(session_id)["certificate"]
         assert (certificate["summary_covers"], certificate["tail"]) == ([1, 6], [7, 16])
+        why = "select distinct rejected_because from summary where session_id = %s and state = 'rejected'"
+        assert platform.rows(why, session_id) == reasons
     finally:
         platform.model.script.set_default(Step(Mode.SUMMARY))
         platform.operator("work", "retry")
