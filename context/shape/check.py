@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from context.shape.known_fields import BLOCKS, CALLS, CHAT, ITEMS
+from context.shape.known_fields import BLOCKS, CALLS, CHAT, ITEMS, OWN
 from context.shape.pictures import pictures_of
 from context.shape.rule_names import is_blank, parts_of
 from context.shape.target import Target
@@ -98,7 +98,11 @@ def _has_unknown(body: JsonObject, known: frozenset[str]) -> bool:
     shapes = [(call[key], CALLS[key]) for call in calls for key in ("function", "custom") if key in call]
     parts = [(part, CHAT.get(str(part.get("type")), part.keys())) for part in parts_of(body)]
     pairs = [(body, known), *((call, CALLS[""]) for call in calls), *shapes, *parts]
-    return any(value for each, keys in pairs for key, value in each.items() if key not in keys)
+    return any(
+        value and key not in keys and not key.startswith(OWN)
+        for each, keys in pairs
+        for key, value in each.items()
+    )
 
 
 def _openai_faults(body: JsonObject) -> Iterator[str]:
@@ -195,7 +199,7 @@ def _check_item(body: JsonObject, target: Target) -> Iterator[str]:
         yield "a compaction without content"
     for each, name in ((body, kind), *((part, str(part.get("type"))) for part in parts_of(body))):
         known = ITEMS.get(name) if target.family is ModelFamily.OPENAI else None
-        if known is not None and any(key not in known or each[key] is None for key in each):
+        if known and any(each[key] is None or not (key in known or key.startswith(OWN)) for key in each):
             yield "a field that is not known"
     if isinstance(body.get("call_id"), str) and not target.takes_id(body["call_id"]):
         yield "an id that is refused"

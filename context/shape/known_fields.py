@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from context.shape.rule_names import Fitting, ShapeRule, without
+from context.tokens.families import ModelFamily
 from context.types import JsonObject
 from context.wire.neutral import LossKind
 
@@ -74,8 +75,12 @@ ITEMS = _table(
 """Fields of items of the Responses API and of their parts; none of them has to be there as null."""
 
 
+OWN = "x_"
+"""Beginning of fields that a platform sends on purpose: a gateway before the models of OpenAI reads them."""
+
+
 def keep_known(body: JsonObject, known: frozenset[str] | None, fit: Fitting) -> JsonObject:
-    """Leave out fields that the provider does not know.
+    """Leave out fields that the provider does not know; OpenAI's get those that a platform marks as its own.
 
     Args:
         body: A part, a block, a call or an item.
@@ -85,7 +90,10 @@ def keep_known(body: JsonObject, known: frozenset[str] | None, fit: Fitting) -> 
     Returns:
         The rest; the same object if unchanged.
     """
-    extra = [key for key in body if known is not None and key not in known]
+    if known is None:
+        return body
+    own = OWN if fit.target.family is ModelFamily.OPENAI else "\0"
+    extra = [key for key in body if key not in known and not key.startswith(own)]
     if not extra:
         return body
     is_loss = any(body[key] for key in extra)

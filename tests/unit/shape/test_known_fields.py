@@ -103,6 +103,12 @@ def test_a_model_of_no_known_provider_gets_its_own_fields(wire: Wire, stored: li
     assert sent(lay(stored, "my-own-model", wire))[0] == stored[0]
 
 
+@pytest.mark.parametrize(("model", "stays"), [("gpt-4o", True), ("mistral-large-latest", False)])
+def test_a_field_that_a_platform_marks_as_its_own_goes_to_models_of_openai(model: str, stays: bool) -> None:
+    window = lay([HELLO, said(x_note=[1, None])], model)
+    assert sent(window)[1] == (said(x_note=[1, None]) if stays else said())
+
+
 @pytest.mark.parametrize("model", ["gpt-4o", "deepseek-chat", "my-own-model"])
 def test_calls_and_names_that_are_null_go_as_if_they_were_not_there(model: str) -> None:
     window = lay([{**HELLO, "name": None}, said(tool_calls=None)], model)
