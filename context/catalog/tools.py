@@ -334,8 +334,6 @@ _RUN_BY = {
 """Call names in history with the name of the tool behind each."""
 
 _CALLS = ('tool_use"', '_call"')
-_DRAWS = "image_generation"
-"""A tool whose call is read as a picture."""
 
 
 def containers(tools: Iterable[JsonObject]) -> frozenset[str]:
@@ -373,8 +371,8 @@ def called_names(messages: Iterable[Message]) -> frozenset[str]:
 def _called_in(message: Message) -> frozenset[str]:
     if not message.call_ids and not any(sign in message.raw for sign in _CALLS):
         return frozenset()
-    names = {p.name for p in read_parts(message) if p.kind is PartKind.CALL and p.name}
-    return frozenset(names | ({_DRAWS} if f'"{_DRAWS}_call"' in message.raw else set()))
+    drawn = ["image_generation"] if '"image_generation_call"' in message.raw else []  # read as a picture
+    return frozenset(drawn + [p.name for p in read_parts(message) if p.kind is PartKind.CALL and p.name])
 
 
 def pinned_tools(names: Iterable[str], called: Collection[str], wire: Wire) -> frozenset[str]:
