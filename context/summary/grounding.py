@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 
 from context.conversation.transcript import RenderedLine
-from context.summary.evidence import is_undone
+from context.summary.deeds import is_undone
 from context.summary.gist import ALWAYS, NEGATION, gist
 from context.summary.sections import Section, SummaryDocument, SummaryLine
 from context.summary.source import (
@@ -20,6 +20,7 @@ from context.summary.source import (
     fold_marks,
     has_unknown_noun,
     is_exact_name,
+    line_terms,
     share_of,
     speaks_source,
     starts_alike,
@@ -79,7 +80,7 @@ def _changes(said: ParsedPoint) -> set[Doubt]:
         doubts = own if doubts is None else doubts & own
         if not doubts:
             break
-    return (doubts or set()) | ({Doubt.NAME} if has_unknown_noun(said) else set())
+    return (doubts or set()) | ({Doubt.NAME} if best >= _SAME and has_unknown_noun(said) else set())
 
 
 @dataclass(frozen=True)
@@ -162,8 +163,12 @@ _VALUE = re.compile(r"""(?<=[:=])\s*["']?\w{1,6}["']?(?=\s*(?:[,;}\])]|\Z))""")
 """A single short word after a colon or a sign of equality, up to the next field: `"insurance": "no"`."""
 
 
+_EMPHASIS = re.compile(r"(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)")
+
+
 def _denials(text: str) -> str:
-    return _VALUE.sub("", text)
+    """Drop what hides a "not" or only looks like one: emphasis, and the value of a field."""
+    return _VALUE.sub("", _EMPHASIS.sub("", text))
 
 
 def _plain_terms(text: str) -> list[str]:
@@ -198,6 +203,8 @@ _UNSUPPORTED = 0.3
 _SHARED_AT_LEAST = 0.35
 _LEAD_CHARS, _LEAD_WORDS = 60, 6
 _MOST_PLACES = 8
+_ASKED_BEFORE = 3
+"""Messages before a short answer ("yes"), of which one holds the question."""
 _WRITTEN = re.compile(r"[\w$€£¥₽₹%]+")
 _BETWEEN = r"[^\w$€£¥₽₹%]+"
 _FEW_JOINED, _MOST_JOINED = 4, 120
@@ -333,8 +340,11 @@ def _cites_another(said: ParsedPoint) -> bool:
         return False
     if len(said.terms) < _FEW_TERMS or not speaks_source(said):
         return False
-    reach = 0 if said.label else 1
-    near = said.source.near(range(min(said.cited) - reach, max(said.cited) + reach + 1))
+    own_terms = frozenset(term for line in said.source.near(said.cited) for term in line_terms(line.text))
+    back, ahead = (0, 0) if said.label else (1, 1)
+    if len(own_terms) < _LEAST_TERMS:
+        back = _ASKED_BEFORE
+    near = said.source.near(range(min(said.cited) - back, max(said.cited) + ahead + 1))
     near += [old for old in said.source.told if not old.seq and set(said.cited) & set(cited_seqs(old.text))]
     spoken = {detect_language(line.text) for line in near} - {UNKNOWN}
     own = detect_language(said.plain)

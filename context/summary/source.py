@@ -35,6 +35,8 @@ _LABEL = re.compile(r"\A\s*(?:\*\*)?(?:\[[^\[\]\n]{1,40}\]\s*)?(?:\*\*)?[^:\[\]\
 _NUMBER_LABEL = re.compile(r"\A\s*(?:\*\*)?\[[^\[\]\n]{1,40}\](?:\*\*)?\s*")
 _LEFT_OUT = re.compile(r"\s?…\s[(\[]\d+ characters left out[)\]]\s…\s?")
 _LIST_MARK = re.compile(r"\s?¦\s(?:(?:[-*•·>]|\d{1,3}[.)]|#{1,6})\s+)*")
+_SPELLED = re.compile(r"(?<![^\W_])(?:[^\W\d_][_.]){2,}(?:[^\W\d_](?!\w))?")
+_VERSION = re.compile(r"v?\d+(?:\.\d+){2,}\Z")
 _BRACKETS = str.maketrans("[]{}", "()()")
 EDGES = " .,;:!?()[]{}\"'`*_“”«»「」『』„>…。，、！？；：-–—"
 """Marks around a piece that say nothing."""
@@ -114,8 +116,9 @@ class Source:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words as written, folded."""
-        return frozenset(fold_word(word) for word in re.findall(r"[^\W_]+", self.text))
+        """The words as written, folded; letters spelled out ("L_C_D_") are a word too."""
+        spelled = (re.sub(r"[_.]", "", letters) for letters in _SPELLED.findall(self.text))
+        return frozenset(fold_word(word) for word in [*re.findall(r"[^\W_]+", self.text), *spelled])
 
     @cached_property
     def figures(self) -> Figures:
@@ -322,7 +325,7 @@ def unknown_names(plain: str, source: Source) -> list[str]:
     """List the exact names and the capital words absent from the source."""
     names = [name for name in extract_identifiers(plain) if is_exact_name(name)]
     kept = set(kept_identifiers(source.text_folded, names))
-    unknown = [name for name in names if name not in kept and not _is_figure(name)]
+    unknown = [name for name in names if name not in kept and not _is_figure(name, source)]
     unknown = [name for name in unknown if not _is_part_of_path(name, source)]
     return [*unknown, *_unknown_persons(plain, source)]
 
@@ -338,11 +341,12 @@ def is_exact_name(name: str) -> bool:
     return _HARD_NAME.search(name) is not None and len(name.split()) == 1
 
 
-def _is_figure(name: str) -> bool:
-    """Say whether a name is only a figure; figures are compared by value elsewhere."""
-    if not re.search(r"[^\W\d_]{2}|[_@/\\#]", name):
-        return True
+def _is_figure(name: str, source: Source) -> bool:
+    """Say whether a name is only a figure, compared by value elsewhere; the next version of a known one is none."""
     figures = read_figures(name)
+    if not re.search(r"[^\W\d_]{2}|[_@/\\#]", name):
+        is_version = _VERSION.match(name) is not None
+        return not is_version or bool(figures.dates and name.rpartition(".")[0] not in source.text_folded)
     letters = re.sub(r"[\d\W_]+", "", name)
     has_value = bool(figures.numbers or figures.dates or figures.times)
     return has_value and len(letters) <= _UNIT_LETTERS and "_" not in name and "-" not in name

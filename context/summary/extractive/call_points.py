@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.evidence import tells_act
+from context.summary.deeds import tells_act
 from context.summary.extractive.statements import read_statements
 from context.summary.extractive.turn_points import Point, plain_numbers
 from context.summary.sections import Section
