@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
 from context.recall.selection import RECALL_TAG
+from context.types import JsonObject
 from context.window.emergency import EmergencyCut
 from models import database as session
 from models.conversations.session import cut_session
@@ -421,7 +422,7 @@ def test_a_yes_recalls_what_the_accepted_offer_is_about_and_nothing_without_an_o
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-LOOKED = [
+LOOKED: list[JsonObject] = [
     {"role": "user", "content": "Look at the gauge of the river."},
     {"role": "assistant", "content": None, "tool_calls": [CALL]},
     {"role": "tool", "tool_call_id": "c1", "content": "two metres"},

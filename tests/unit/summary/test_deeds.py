@@ -5,7 +5,7 @@ import pytest
 from benchmarks.gate_talks import TALKS
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.gate import Covered, ground_notes
-from context.summary.sections import Section, section_titles
+from context.summary.sections import Section, SummaryDocument, section_titles
 from context.summary.source import Doubt
 from context.types import Role
 
@@ -28,7 +28,7 @@ def doubts(language: str, said: tuple[tuple[Role, str], ...], claim: str) -> fro
         for seq, (role, text) in enumerate(said, 1)
     ]
     notes = f"## {section_titles(language)[Section.DONE]}\n- {claim}"
-    [point] = ground_notes(notes, Covered(lines, 1_000, language=language))
+    [point] = ground_notes(SummaryDocument(notes), Covered(lines, 1_000, language=language))
     return point.doubts
 
 
