@@ -29,7 +29,7 @@ from context.tokens.budget import Budget
 from context.types import JsonObject, Wire
 from context.window.activation import Activation
 from context.window.assemble import Window
-from context.window.outgoing import Prefix, place_marks
+from context.window.cache_marks import Prefix, place_marks
 from context.wire.formats import format_of
 from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot

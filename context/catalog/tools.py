@@ -363,8 +363,8 @@ def _inner_name(tool: JsonObject) -> object:
 
 def called_names(messages: Iterable[Message]) -> frozenset[str]:
     """Name the tools called in messages, including calls run by the provider."""
-    found = frozenset[str]().union(*map(_called_in, messages))
-    return found | {_RUN_BY[name] for name in found & _RUN_BY.keys()}
+    found = {name for message in messages for name in _called_in(message)}
+    return frozenset(found | {_RUN_BY[name] for name in found & _RUN_BY.keys()})
 
 
 @once_a_message
@@ -386,13 +386,12 @@ def pinned_tools(names: Iterable[str], called: Collection[str], wire: Wire) -> f
     Returns:
         Names as spelled in the definitions, and the called names themselves.
     """
-    form = format_of(wire)
-    used = {*called, *(form.fit_name(name, letter_first=first) for name in called for first in (False, True))}
+    fit = format_of(wire).fit_name
+    used = {*called, *map(fit, called), *(fit(name, letter_first=True) for name in called)}
     starts = tuple(f"{each}_" for each in used)
+    known = (name for name in names if name.startswith(starts))
     versions = {
-        name
-        for name in names
-        if name.startswith(starts) and any(_is_version(name[len(s) :]) for s in starts if name.startswith(s))
+        name for name in known if any(_is_version(name[len(s) :]) for s in starts if name.startswith(s))
     }
     return frozenset(used | versions)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from context.providers.prompt_cache import cache_rule
 from context.shape.rule_names import MARKS_OF_TOOLS, few_tool_marks
 from context.types import JsonObject, Wire
-from context.window.outgoing import Prefix, place_marks
+from context.window.cache_marks import Prefix, place_marks
 from tests.unit.shape.windows import HELLO, lay, sent
 
 MARK = {"cache_control": {"type": "ephemeral"}}
