@@ -24,7 +24,7 @@ from context.text.cut import one_line, printable
 from context.types import JsonObject, Share, wilson
 from models.learning.canary import CanaryFacts, CanaryRefusedError, start_canary, stop_canary
 from models.learning.prior_set import SetKind, SetPlace, activate_set, roll_back
-from models.learning.progress import learning_settings
+from models.learning.progress import find_canary_share, learning_settings, set_canary_share
 from models.learning.set_listing import SetFacts, list_sets
 
 RANKINGS = {"new": "new", "observed": "observed", "in_force": "in force", "words": "words alone"}
@@ -296,3 +296,36 @@ def stop(
         except LookupError as error:
             raise typer.BadParameter(str(error)) from None
     print("words alone rank" if serving is None else f"set {serving} serves every session")
+
+
+@app.command("share")
+def share_canaries(
+    share: Annotated[
+        float | None, typer.Argument(help="At least 0, below 1; without it the share is shown.")
+    ] = None,
+    *,
+    none: Annotated[bool, typer.Option("--none", help="Follow the installation again.")] = False,
+    tenant: Tenant = FIRST_TENANT,
+    json: AsJson = False,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Show or set the share of sessions to which a night's better set is served first.
+
+    A share of 0 puts a better set in force at once.
+    """
+    if none and share is not None:
+        raise typer.BadParameter("name the share or say --none")
+    if share is not None and not 0 <= share < 1:
+        raise typer.BadParameter("the share is at least 0 and below 1")
+    with operator_transaction(data_dir) as db:
+        tenant_id = known_tenant(db, tenant)
+        if none or share is not None:
+            set_canary_share(db, tenant_id, share)
+        found = find_canary_share(db, tenant_id, learning_settings())
+    if json:
+        print_json(found._asdict())
+        return
+    served = (
+        f"is served to {100 * found.share:g}% of sessions first" if found.share else "takes force at once"
+    )
+    print(f"{tenant}: a night's better set {served}, set for the {found.source}")

@@ -138,6 +138,7 @@ def _routes() -> Sequence[BaseRoute]:
         artifacts.listing,
         catalogs.router,
         prior_sets.router,
+        prior_sets.shares,
         budgets.router,
         plans.router,
         preflight_calls.router,

@@ -152,6 +152,13 @@ class SetInForce(ApiAnswer):
     in_force: int | None = Field(description="Its version; null where words alone rank.")
 
 
+class CanaryShareAnswer(ApiAnswer):
+    """Share of sessions to which a night's better set of priors is served first."""
+
+    share: float = Field(description="At least 0 and below 1; with 0 a better set takes force at once.")
+    source: str = Field(description="`tenant`, or `installation` for a tenant without a share of its own.")
+
+
 class CompactCatalog(ApiAnswer):
     """A catalog that fits a model."""
 

@@ -1,13 +1,14 @@
 """Sets of priors of a catalog over HTTP: list them, go back, and serve one to a share of sessions."""
 
 from dataclasses import asdict
+from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Response
 from pydantic import Field
 
 from api.answers.base import answers
-from api.answers.catalogs import PriorSetEntry, PriorSets, SetInForce
+from api.answers.catalogs import CanaryShareAnswer, PriorSetEntry, PriorSets, SetInForce
 from api.catalogs.routes import CatalogName
 from api.http.call import Body, BodyCall, documented
 from api.http.errors import ProblemError, committed, not_found
@@ -15,11 +16,12 @@ from context.types import JsonObject
 from models.database import Transaction, read_transaction
 from models.learning.canary import start_canary, stop_canary
 from models.learning.prior_set import OtherSetError, SetKind, SetPlace, roll_back
-from models.learning.progress import learning_settings
+from models.learning.progress import find_canary_share, learning_settings, set_canary_share
 from models.learning.set_listing import SetFacts, list_sets
 from models.tenants.tenant import Caller
 
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])
+shares = APIRouter(prefix="/v1/canary-share", tags=["catalogs"])
 
 MOST_SETS = 50
 
@@ -43,6 +45,14 @@ class WantedCanary(Body):
     )
     days: int | None = Field(
         None, ge=1, le=365, description="Days after which the set is dropped without a verdict."
+    )
+
+
+class WantedShare(Body):
+    """The tenant's share of sessions for canaries of later nights, or null for the installation's share."""
+
+    share: float | None = Field(
+        ge=0, lt=1, description="0 puts a better set in force at once; null follows the installation."
     )
 
 
@@ -133,6 +143,34 @@ def stop_prior_canary(name: CatalogName, call: BodyCall) -> Response:
     except LookupError:
         raise not_found("canary") from None
     return _json({"in_force": serving})
+
+
+@shares.get("", **answers(CanaryShareAnswer, "get_canary_share", "Get the tenant's share of canaries"))
+def show_canary_share(call: BodyCall) -> Response:
+    """Answer with the share of sessions to which a night's better set is served first."""
+    tenant_id = call.caller("read").tenant_id
+    with read_transaction() as db:
+        return _answer_share(db, tenant_id)
+
+
+@shares.put(
+    "",
+    openapi_extra=documented(WantedShare),
+    **answers(CanaryShareAnswer, "set_canary_share", "Set the tenant's share of canaries"),
+)
+def put_canary_share(call: BodyCall) -> Response:
+    """Replace the tenant's share for the sets of later nights; a running canary keeps its own."""
+    tenant_id, wanted = call.caller("admin").tenant_id, call.body(WantedShare)
+
+    def put(db: Transaction) -> Response:
+        set_canary_share(db, tenant_id, wanted.share)
+        return _answer_share(db, tenant_id)
+
+    return committed(put)
+
+
+def _answer_share(db: Transaction, tenant_id: UUID) -> Response:
+    return _json(find_canary_share(db, tenant_id, learning_settings())._asdict())
 
 
 def _by(caller: Caller) -> str:

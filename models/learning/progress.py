@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 from pydantic import Field, model_validator
-from sqlalchemy import BigInteger, CheckConstraint, Date, LargeBinary, Text, func, select, text
+from sqlalchemy import BigInteger, CheckConstraint, Date, LargeBinary, Text, func, select, text, update
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -19,6 +19,7 @@ from models.encryption.cipher import MARK, is_sealed
 from models.encryption.keys import TextCipher
 from models.plans.plan import Plan, open_plan
 from models.settings import Settings
+from models.tenants.tenant import Tenant
 
 
 class LearningSettings(Settings):
@@ -51,7 +52,7 @@ class LearningSettings(Settings):
         ge=0,
         lt=1,
         description="Share of sessions to which a night's better prior set is served until outcomes of plans "
-        "decide; 0 puts it in force at once.",
+        "decide; 0 puts it in force at once. For tenants without a share of their own.",
     )
     learn_canary_days: int = Field(
         14, ge=1, le=365, description="Days after which a canary without a verdict is dropped."
@@ -82,6 +83,32 @@ class LearningSettings(Settings):
 
 learning_settings = lru_cache(LearningSettings)
 """Read the settings once; later changes have no effect."""
+
+
+class CanaryShare(NamedTuple):
+    """Share of sessions to which a night's better set is served first, and its source."""
+
+    share: float
+    source: str
+
+
+def find_canary_share(db: Transaction, tenant_id: UUID, settings: LearningSettings) -> CanaryShare:
+    """Find the share of a tenant: its own (`tenant`), or the share of the settings (`installation`)."""
+    own = db.execute(select(Tenant.canary_share).where(Tenant.tenant_id == tenant_id)).scalar()
+    if own is None:
+        return CanaryShare(settings.learn_canary_share, "installation")
+    return CanaryShare(own, "tenant")
+
+
+def set_canary_share(db: Transaction, tenant_id: UUID, share: float | None) -> None:
+    """Set the share of a tenant for canaries of later nights; None follows the settings.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant.
+        share: In [0, 1); 0 puts a better set in force at once.
+    """
+    db.execute(update(Tenant).where(Tenant.tenant_id == tenant_id).values(canary_share=share))
 
 
 class LearningState(Base):

@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import (
     ARRAY,
     CheckConstraint,
+    Double,
     LargeBinary,
     ScalarSelect,
     Text,
@@ -40,7 +41,10 @@ class Tenant(Base):
     """An isolated customer; every other row belongs to a tenant."""
 
     __tablename__ = "tenant"
-    __table_args__ = (CheckConstraint("max_history_tokens >= 1", name="history_limit_is_positive"),)
+    __table_args__ = (
+        CheckConstraint("max_history_tokens >= 1", name="history_limit_is_positive"),
+        CheckConstraint("canary_share >= 0 and canary_share < 1", name="canary_share_is_a_part"),
+    )
 
     tenant_id: Mapped[UUID] = mapped_column(primary_key=True, server_default=text("uuidv7()"))
     name: Mapped[str] = mapped_column(unique=True)
@@ -48,6 +52,7 @@ class Tenant(Base):
     erased_generation: Mapped[int] = mapped_column(server_default=text("0"))
     max_history_tokens: Mapped[int | None]
     recalls_users: Mapped[bool] = mapped_column(server_default=text("false"))
+    canary_share: Mapped[float | None] = mapped_column(Double)
 
 
 class ApiKey(Base):

@@ -142,6 +142,8 @@ DOORS: Mapping[Way, Door] = {
     ("POST", f"{CATALOG}/priors/rollback"): Door("admin", body={"version": 1}),
     ("POST", f"{CATALOG}/priors/canary"): Door("admin", body={"version": 1, "share": 0.5}),
     ("DELETE", f"{CATALOG}/priors/canary"): Door("admin"),
+    ("GET", "/v1/canary-share"): Door("read", OWN_ROWS),
+    ("PUT", "/v1/canary-share"): Door("admin", OWN_ROWS, {"share": 0.5}),
     ("GET", "/v1/keys"): Door("admin", OWN_ROWS),
     ("POST", "/v1/keys"): Door("admin", OWN_ROWS, {"label": "mine"}),
     ("DELETE", "/v1/keys/{key_id}"): Door("admin"),

@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
@@ -13,6 +14,7 @@ from fastapi.testclient import TestClient
 
 from afterturn.conversations.formats import read_conversations
 from api.context.reported_usage import SETTLED_OBSERVATIONS, calibrations
+from api.settings import api_settings
 from context.tokens import UNCALIBRATED, Calibration, Count, count_message, estimate, measure_message, total
 from context.types import JsonObject
 from models import database as session
@@ -273,6 +275,19 @@ def test_a_settled_model_is_sampled(client: TestClient, tenant_id: UUID) -> None
     calibrations.forget()
     platform.turn()
     assert known(tenant_id).observations == SETTLED_OBSERVATIONS + 2
+
+
+def test_the_sampling_of_a_settled_model_ends_by_itself(
+    client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with session.transaction() as db:
+        keep_calibration(db, tenant_id, UNCALIBRATED, Calibration(MODEL, 1.2, SETTLED_OBSERVATIONS, 0.01))
+    platform, clock, learned = Platform(client), time.monotonic, []
+    for passed_s in (0.0, 0.0, 0.0, api_settings().calibration_settled_every_s + 1.0):
+        monkeypatch.setattr(time, "monotonic", lambda passed_s=passed_s: clock() + passed_s)
+        platform.turn()
+        learned.append(known(tenant_id).observations - SETTLED_OBSERVATIONS)
+    assert learned == [0, 1, 1, 2]
 
 
 @pytest.mark.data

@@ -110,6 +110,7 @@ def read_everything(call: Caller) -> None:
         ("get_usage", "/v1/usage"),
         ("get_retention", "/v1/retention"),
         ("get_user_recall", "/v1/user-recall"),
+        ("get_canary_share", "/v1/canary-share"),
         ("get_preflight_config", "/v1/preflight/config"),
         ("list_past_plans", "/v1/my-plans?user_id=anna"),
         ("list_plans", "/v1/plans?user_id=anna&limit=1"),
@@ -152,6 +153,7 @@ def change_everything(call: Caller) -> None:
         call(operation_id, "PUT", path, json={"max_history_tokens": 40_000})
     call("put_preflight_config", "PUT", "/v1/preflight/config", json={"enabled": True})
     call("set_user_recall", "PUT", "/v1/user-recall", json={"enabled": True})
+    call("set_canary_share", "PUT", "/v1/canary-share", json={"share": 0.2})
     call("set_retention", "PUT", "/v1/retention", json={"session_days": 0})
     call("forget_limits", "DELETE", "/v1/limits?model=m-1")
     call("fork_session", "POST", f"{SESSION}/fork", json={"session_id": "fork"})

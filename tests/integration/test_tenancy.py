@@ -162,7 +162,7 @@ def test_the_owner_does_reach_what_strangers_do_not(owner: Owner) -> None:
     silent = {
         *("POST /v1/preflight", "GET /v1/context-budgets", "GET /v1/usage", "GET /v1/retention"),
         *("GET /v1/catalogs", "GET /v1/limits", "GET /v1/history-limit"),
-        "GET /v1/user-recall",
+        *("GET /v1/user-recall", "GET /v1/canary-share"),
         *("GET /v1/sessions", "GET /v1/users", "GET /v1/events"),
         *("GET /v1/key", "GET /v1/work", "GET /v1/catalogs/{name}/priors"),
         "GET /v1/sessions/{session_id}/history-limit",

@@ -1,10 +1,13 @@
 """Values in the memory of a process: fresh for a while, and never too many."""
 
+import time
 from math import inf
+from uuid import UUID
 
 import pytest
 
-from api.cache import FreshCache, RecentCache
+from api.cache import FreshCache, LessonCache, RecentCache
+from api.settings import api_settings
 
 
 def test_a_fresh_value_is_not_read_again() -> None:
@@ -52,3 +55,20 @@ def test_of_too_many_values_the_least_recently_used_goes() -> None:
     cache.keep("d", "heavier")
     assert [cache.get(key) for key in "acd"] == [None] * 3
     assert cache.keep("e", "ee") == cache.get("e")
+
+
+@pytest.mark.parametrize("is_settled", [True, False])
+def test_the_reports_of_a_settled_model_count_again_after_the_time_of_sampling(
+    is_settled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lessons, tenant_id = LessonCache[int](lambda *_: 0, lambda _: is_settled), UUID(int=1)
+    began, every_s = time.monotonic(), api_settings().calibration_settled_every_s
+    monkeypatch.setattr(time, "monotonic", lambda: began)
+    assert not lessons.is_sampled_out(tenant_id, "m")
+    lessons.learn(tenant_id, "m", 100)
+    found = []
+    for passed_s in (0, every_s - 1, every_s):
+        monkeypatch.setattr(time, "monotonic", lambda at=began + passed_s: at)
+        found.append(lessons.is_sampled_out(tenant_id, "m"))
+    assert found == [is_settled, is_settled, False]
+    assert not lessons.is_sampled_out(UUID(int=2), "m")

@@ -6,7 +6,7 @@ from uuid import UUID
 from models.database import Transaction, transaction
 from models.learning.canary import find_canary, settle_canary, start_canary
 from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, activate_set, keep_set
-from models.learning.progress import LearningSettings
+from models.learning.progress import LearningSettings, find_canary_share
 from models.plans.outcome import find_erased_plans
 
 BY_NIGHT = "served to a share of sessions"
@@ -39,13 +39,13 @@ def keep_judged(
         place: Key of the series.
         new: The set.
         confirmed: Version of an observed set that is better on later plans too; None without one.
-        settings: Share of canaries, and numbers of kept sets.
+        settings: Share of canaries of tenants without their own, and numbers of kept sets.
 
     Returns:
         The outcome.
     """
     running = find_canary(db, place)
-    share = settings.learn_canary_share if place.name else 0.0
+    share = find_canary_share(db, place.tenant_id, settings).share if place.name else 0.0
     is_better = new.state is SetState.ACTIVE
     state, told = new.state, new.reason
     if is_better and running is not None:
@@ -53,34 +53,23 @@ def keep_judged(
     elif is_better and share > 0:
         state = SetState.OBSERVING
     if confirmed and running is None and not (is_better and share > 0):
-        _confirm(db, place, confirmed, share, settings)
+        _confirm(db, place, confirmed, share, settings.learn_canary_days)
     made = replace(new, state=state, reason=told)
     version = keep_set(
         db, place, made, keep=settings.learn_keep_sets, most_rejected=settings.learn_rejected_nights
     )
     if is_better and running is None and share > 0:
-        _serve(db, place, version, settings, reason=BY_NIGHT)
+        _serve(db, place, version, share, settings.learn_canary_days, reason=BY_NIGHT)
         return f"set {version} {SetState.CANARY}: {told}"
     return f"set {version} {state}: {told}"
 
 
-def _confirm(
-    db: Transaction, place: SetPlace, version: int, share: float, settings: LearningSettings
-) -> None:
+def _confirm(db: Transaction, place: SetPlace, version: int, share: float, days: int) -> None:
     if share > 0:
-        _serve(db, place, version, settings, reason=f"{CONFIRMED}; {BY_NIGHT}")
+        _serve(db, place, version, share, days, reason=f"{CONFIRMED}; {BY_NIGHT}")
     else:
         activate_set(db, place, version, reason=CONFIRMED)
 
 
-def _serve(
-    db: Transaction, place: SetPlace, version: int, settings: LearningSettings, *, reason: str
-) -> None:
-    start_canary(
-        db,
-        place,
-        version,
-        share=settings.learn_canary_share,
-        days=settings.learn_canary_days,
-        reason=f"{reason} ({settings.learn_canary_share:.0%})",
-    )
+def _serve(db: Transaction, place: SetPlace, version: int, share: float, days: int, *, reason: str) -> None:
+    start_canary(db, place, version, share=share, days=days, reason=f"{reason} ({share:.0%})")
