@@ -10,13 +10,17 @@ import typer
 from afterturn.operating import (
     DATA_DIRECTORY,
     FIRST_TENANT,
+    AsJson,
     known_tenant,
     operator_transaction,
+    print_json,
     transaction_at,
 )
 from context.text.cut import printable
+from context.types import JsonObject
 from models.tenants.tenant import (
     SCOPES,
+    ApiKey,
     adopt_key,
     create_key,
     ensure_tenant,
@@ -35,6 +39,11 @@ Days = Annotated[
     typer.Option(min=0, max=MOST_DAYS, help="After how many days it is refused; never if unsaid."),
 ]
 DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
+
+
+def _describe(key: ApiKey) -> JsonObject:
+    shown = ("key_id", "label", "scopes", "created_at", "revoked_at", "expires_at")
+    return {name: getattr(key, name) for name in shown}
 
 
 def _days(days: float | None) -> timedelta | None:
@@ -89,10 +98,13 @@ def adopt(
 
 
 @app.command("list")
-def list_all(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> None:
+def list_all(tenant: Tenant = FIRST_TENANT, json: AsJson = False, data_dir: DataDir = DATA_DIRECTORY) -> None:
     """List the keys of a tenant, without the secrets."""
     with operator_transaction(data_dir) as db:
         now = datetime.now(UTC)
+        if json:
+            print_json([_describe(key) for key in list_keys(db, known_tenant(db, tenant))])
+            return
         for key in list_keys(db, known_tenant(db, tenant)):
             made = f"{key.created_at:%Y-%m-%d %H:%M}"
             print(f"{key.key_id}  {','.join(key.scopes)}  {made}  {key.state(now)}  {printable(key.label)}")

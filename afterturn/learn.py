@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
@@ -18,7 +18,14 @@ from afterturn.operating import (
     operator_transaction,
     print_json,
 )
-from afterturn.priors import describe_set, print_canary, print_changes, print_evaluation
+from afterturn.priors import (
+    describe_evaluation,
+    describe_set,
+    print_canary,
+    print_changes,
+    print_evaluation,
+)
+from context.types import JsonObject
 from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.learning.prior_set import SetKind, SetState
@@ -26,7 +33,7 @@ from models.learning.progress import LearningSettings, catalogs_with_outcomes
 from models.learning.set_listing import SetFacts, list_sets
 from models.telemetry.counters import flushing
 from workers.jobs.learn.night import CATALOG, NIGHT, ask_for_catalogs, learn
-from workers.jobs.learn.ranking import try_ranking
+from workers.jobs.learn.ranking import Trial, try_ranking
 from workers.jobs.lifecycle import do_work, rules_of
 from workers.settings import worker_settings
 
@@ -51,7 +58,7 @@ NO_CATALOG = "(no catalog)"
 
 
 @app.callback(invoke_without_command=True)
-def learn_now(
+def learn_now(  # noqa: PLR0913 (each is an option of the command)
     context: typer.Context,
     *,
     tenant: Tenant = FIRST_TENANT,
@@ -61,6 +68,7 @@ def learn_now(
     holdout: Holdout = None,
     examples: Examples = 5,
     wait_s: Wait = 600,
+    json: AsJson = False,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
     """Learn from plans with new outcomes now, instead of at night.
@@ -75,10 +83,10 @@ def learn_now(
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
     if dry_run:
-        _try(owner, catalog, settings, examples)
+        _try(owner, catalog, settings, None if json else examples)
         return
     with flushing():
-        run = _LearnRun(owner, settings, time.monotonic() + wait_s)
+        run = _LearnRun(owner, settings, time.monotonic() + wait_s, is_silent=json)
         if catalog is not None:
             names = [catalog]
         else:
@@ -87,7 +95,9 @@ def learn_now(
                 names = ask_for_catalogs(db, owner)
         for name in names:
             if run.do(name or NO_CATALOG, CATALOG + name):
-                _print_newest(owner, name)
+                run.show_newest(name)
+    if json:
+        print_json(run.told)
     raise typer.Exit(1 if run.failed else 0)
 
 
@@ -101,9 +111,13 @@ def _settings(half_life: float | None, holdout: float | None) -> LearningSetting
         raise typer.BadParameter(f"{first['loc'][0]}: {first['msg']}") from None
 
 
-def _try(tenant_id: UUID, catalog: str | None, settings: LearningSettings, examples: int) -> None:
+def _try(tenant_id: UUID, catalog: str | None, settings: LearningSettings, examples: int | None) -> None:
+    """Try the learning of each catalog; without a number of examples, print all that was found as JSON."""
     with read_transaction() as db:
         names = [catalog] if catalog is not None else catalogs_with_outcomes(db, tenant_id)
+    if examples is None:
+        print_json([_describe_trial(name, try_ranking(tenant_id, name, settings=settings)) for name in names])
+        return
     if not names:
         print("no plan has an outcome yet")
     for name in names:
@@ -114,6 +128,12 @@ def _try(tenant_id: UUID, catalog: str | None, settings: LearningSettings, examp
             print_changes(trial.changes, examples)
 
 
+def _describe_trial(name: str, trial: Trial) -> JsonObject:
+    changes = list(map(asdict, trial.changes))
+    rankings = describe_evaluation(trial.evaluation)
+    return {"catalog": name, "reason": trial.reason, "rankings": rankings, "changes": changes}
+
+
 @dataclass
 class _LearnRun:
     """A run of learning from the command line, with its settings and its end."""
@@ -121,7 +141,9 @@ class _LearnRun:
     tenant_id: UUID
     settings: LearningSettings
     ends_at: float
+    is_silent: bool = False
     failed: bool = False
+    told: list[JsonObject] = field(default_factory=list)
 
     def do(self, what: str, key: str) -> bool:
         """Do a piece of learning here, after a worker that is at it; print each outcome.
@@ -164,18 +186,21 @@ class _LearnRun:
             rules=rules_of(settings),
         )
 
-    @staticmethod
-    def _tell(what: str, said: str, outcome: str) -> bool:
-        print(f"{what}: {said}")
+    def _tell(self, what: str, said: str, outcome: str) -> bool:
+        self.told.append({"what": what, "outcome": said})
+        if not self.is_silent:
+            print(f"{what}: {said}")
         return outcome.startswith("set ")
 
-
-def _print_newest(tenant_id: UUID, name: str) -> None:
-    with read_transaction() as db:
-        sets = list_sets(db, tenant_id, kind=SetKind.RANKING, name=name, most=1)
-    for one in sets:
-        print_evaluation(one.evaluation)
-        print_canary(one)
+    def show_newest(self, name: str) -> None:
+        """Add the newest set of a catalog to its outcome."""
+        with read_transaction() as db:
+            sets = list_sets(db, self.tenant_id, kind=SetKind.RANKING, name=name, most=1)
+        for one in sets:
+            self.told[-1]["set"] = describe_set(one)
+            if not self.is_silent:
+                print_evaluation(one.evaluation)
+                print_canary(one)
 
 
 def _print_canaries(sets: Sequence[SetFacts]) -> None:

@@ -83,6 +83,7 @@ def limit_history(
     *,
     session: Annotated[str | None, typer.Option(help="One session, in place of its tenant.")] = None,
     none: Annotated[bool, typer.Option("--none", help="Take the limit away.")] = False,
+    json: AsJson = False,
     tenant: Tenant = FIRST_TENANT,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
@@ -93,6 +94,9 @@ def limit_history(
         limit = _history_limit(
             db, known_tenant(db, tenant), session, tokens, changes=none or tokens is not None
         )
+    if json:
+        print_json(limit)
+        return
     told = (
         f"{limit.tokens:,} tokens, set for the {limit.source}"
         if limit

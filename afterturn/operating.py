@@ -163,7 +163,7 @@ def print_json(answer: Any) -> None:
     Args:
         answer: Values, data classes and lists of them.
     """
-    print(orjson.dumps(answer, default=_plain, option=orjson.OPT_INDENT_2).decode())
+    print(orjson.dumps(answer, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
 
 
 def _plain(value: object) -> object:

@@ -11,7 +11,14 @@ from typing import Annotated, Any, NamedTuple, TextIO
 import orjson
 import typer
 
-from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    AsJson,
+    known_tenant,
+    operator_transaction,
+    print_json,
+)
 from context.errors import InvalidInputError
 from context.tool_plans.reported import COLUMNS, PlanRow, number_equals, read_cells, read_row, write_cells
 from models.database import read_transaction, transaction
@@ -53,9 +60,11 @@ class Line(NamedTuple):
 @app.command("import")
 def import_file(
     file: File,
+    *,
     strict: Annotated[bool, typer.Option(help="Import nothing where any row is bad.")] = False,
     file_format: FileFormat = None,
     tenant: Tenant = FIRST_TENANT,
+    json: AsJson = False,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
     """Import plans from a file of rows; a bad row is named by its line, and the others go in.
@@ -71,17 +80,19 @@ def import_file(
         print(f"line {line.number}: {line.fault}", file=sys.stderr)
     if len(faults) > MOST_FAULTS_SHOWN:
         print(f"and {len(faults) - MOST_FAULTS_SHOWN:,} more bad rows", file=sys.stderr)
-    if strict and faults:
-        print(f"imported: 0, bad rows: {len(faults):,}")
-        raise typer.Exit(1)
-    rows = [line.row for line in lines if line.row is not None]
+    rows = [] if strict and faults else [line.row for line in lines if line.row is not None]
     numbered = sorted(zip(rows, number_equals(rows), strict=True), key=lambda one: one[0].at)
     imported = 0
     for start in range(0, len(numbered), PAGE_PLANS):
         plans = [prepare_plan(row, number) for row, number in numbered[start : start + PAGE_PLANS]]
         with transaction() as db:
             imported += import_plans(db, owner, plans)
-    print(f"imported: {imported:,}, known before: {len(rows) - imported:,}, bad rows: {len(faults):,}")
+    told = {"imported": imported, "known before": len(rows) - imported, "bad rows": len(faults)}
+    if json:
+        named = [{"line": line.number, "fault": line.fault} for line in faults]
+        print_json({**{name.replace(" ", "_"): number for name, number in told.items()}, "faults": named})
+    else:
+        print(", ".join(f"{name}: {number:,}" for name, number in told.items()))
     raise typer.Exit(1 if faults else 0)
 
 

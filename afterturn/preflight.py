@@ -10,7 +10,15 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction, print_tables
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    AsJson,
+    known_tenant,
+    operator_transaction,
+    print_json,
+    print_tables,
+)
 from api.preflight.decide import load_policy
 from context.errors import InvalidInputError
 from context.preflight.config import PreflightRules, read_config
@@ -51,6 +59,7 @@ def replay_policy(
     policy: PolicyFile = None,
     days: Days = None,
     tenant: Tenant = FIRST_TENANT,
+    as_json: AsJson = False,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
     """Replay a policy over the record, and count the blocked tool calls of later turns.
@@ -66,7 +75,13 @@ def replay_policy(
         since = datetime.now(UTC) - timedelta(days=days) if days else None
         weights = LearnedWeights(factors=in_force.factors)
         found = replay(load_decisions(db, owner, since=since), config, weights=weights)
-    _show(found)
+    if as_json:
+        blocked = [
+            {"category": of, "tool": tool, "calls": found.blocked[of, tool]} for of, tool in found.blocked
+        ]
+        print_json({**vars(found), "blocked": blocked, "harm": found.harm, "verdict": found.verdict})
+    else:
+        _show(found)
     if found.verdict is ReplayVerdict.HARMFUL:
         raise typer.Exit(3)
 

@@ -1,7 +1,7 @@
 """Model profiles: show budgets, import prices, and set an operator's overrides."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,15 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 from rich.table import Table
 
-from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction, print_tables
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    AsJson,
+    known_tenant,
+    operator_transaction,
+    print_json,
+    print_tables,
+)
 from context.providers.profiles import FALLBACK, ModelProfile, ProfileOverride, resolve_profile
 from models.catalogs.model_profile import (
     find_prices,
@@ -48,6 +56,7 @@ def list_all(
         list[str] | None, typer.Argument(help="Models to look up; all profiles without.")
     ] = None,
     tenant: Tenant = FIRST_TENANT,
+    json: AsJson = False,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
     """Show the models' budgets with the tenant's overrides; tiers tell how reliable answers are."""
@@ -55,6 +64,9 @@ def list_all(
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
         rows = [(name, load_profile(db, owner, name)) for name in model] if model else _all(db, owner)
+    if json:
+        print_json([{"model": name, **asdict(profile)} for name, profile in rows])
+        return
     for name, profile in rows:
         table.add_row(name, *_cells(profile))
     print_tables(table)

@@ -6,7 +6,14 @@ from uuid import UUID
 
 import typer
 
-from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    AsJson,
+    known_tenant,
+    operator_transaction,
+    print_json,
+)
 from models.database import Transaction
 from models.recall.user import find_user_recall, switch_user_recall
 
@@ -31,10 +38,16 @@ def switch_off(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA
 
 
 @app.command()
-def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
+def status(
+    tenant: TenantName = FIRST_TENANT, json: AsJson = False, data_dir: DataDirectory = DATA_DIRECTORY
+) -> None:
     """Show whether recall across sessions is on, and whether the stored sessions follow the switch."""
     with operator_transaction(data_dir) as db:
-        _say(db, tenant, known_tenant(db, tenant))
+        tenant_id = known_tenant(db, tenant)
+        if json:
+            print_json(find_user_recall(db, tenant_id))
+        else:
+            _say(db, tenant, tenant_id)
 
 
 def _switch(tenant: str, data_dir: Path, *, on: bool) -> None:

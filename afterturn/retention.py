@@ -4,11 +4,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from rich.table import Table
 
-from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction, print_tables
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    AsJson,
+    known_tenant,
+    operator_transaction,
+    print_json,
+    print_tables,
+)
+from context.types import JsonObject
 from models.database import Transaction
 from models.retention.tenant_policy import (
     LastRun,
@@ -37,10 +47,15 @@ Days = Annotated[int | None, typer.Option(min=0, max=MOST_DAYS, help="Days; 0 ke
 
 
 @app.command()
-def show(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
+def show(
+    tenant: TenantName = FIRST_TENANT, json: AsJson = False, data_dir: DataDirectory = DATA_DIRECTORY
+) -> None:
     """Show wishes, values in force, the last run, and deletions of the last 30 days."""
     with operator_transaction(data_dir) as db:
-        _show(db, tenant)
+        if json:
+            print_json(_describe(db, known_tenant(db, tenant)))
+        else:
+            _show(db, tenant)
 
 
 @app.command(name="set")
@@ -64,6 +79,17 @@ def change(
         tenant_id = known_tenant(db, tenant)
         put_retention(db, tenant_id, replace(find_retention(db, tenant_id), **given))
         _show(db, tenant)
+
+
+def _describe(db: Transaction, tenant_id: UUID) -> JsonObject:
+    wished, days = find_retention(db, tenant_id), list_gone(db, tenant_id, days=SHOWN_DAYS)
+    return {
+        "wished": wished,
+        "in_force": wished.over(retention_settings()),
+        "of_all_tenants": _of_all(retention_settings()),
+        "last_run": find_last_run(db),
+        "gone": [{"day": day, "rows_of": name, "rows": rows} for day, name, rows in days],
+    }
 
 
 def _show(db: Transaction, tenant: str) -> None:

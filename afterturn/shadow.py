@@ -149,11 +149,18 @@ def switch_off(
 
 
 @app.command()
-def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
+def status(
+    tenant: TenantName = FIRST_TENANT, json: AsJson = False, data_dir: DataDirectory = DATA_DIRECTORY
+) -> None:
     """Show the parts in shadow and the parts in use."""
     settings = shadow_settings()
     with operator_transaction(data_dir) as db:
         switch = find_switch(db, known_tenant(db, tenant), default=settings.shadow_parts)
+    if json:
+        in_shadow = {part: part in switch.parts for part in ShadowPart}
+        own = {"updated_at": switch.updated_at, "recorded_share": settings.shadow_share}
+        print_json({"in_shadow": in_shadow, **own})
+        return
     for part in ShadowPart:
         print(f"{part:<10} {'in shadow' if part in switch.parts else 'in use'}")
     since = (

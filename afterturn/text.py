@@ -11,7 +11,15 @@ from uuid import UUID
 import typer
 from rich.table import Table
 
-from afterturn.operating import DATA_DIRECTORY, FIRST_TENANT, known_tenant, operator_transaction, print_tables
+from afterturn.operating import (
+    DATA_DIRECTORY,
+    FIRST_TENANT,
+    AsJson,
+    known_tenant,
+    operator_transaction,
+    print_json,
+    print_tables,
+)
 from models.database import Transaction
 from models.encryption.cipher import find_uncleared, note_cleared, seals, text_settings
 from models.encryption.keys import TextUnavailableError
@@ -59,6 +67,7 @@ def status(
     *,
     tenant: TenantName = FIRST_TENANT,
     by_opening: Annotated[bool, typer.Option("--open", help="Try each sealed text.")] = False,
+    json: AsJson = False,
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
     """Show the keys by id, the key of each tenant, and the share of a tenant's sealed text.
@@ -67,14 +76,18 @@ def status(
     forgotten.
     """
     masters = list(text_settings().masters)
+    with operator_transaction(data_dir) as db:
+        tenants = {name: master_id for _, name, master_id in list_text_tenants(db)}
+        counted = count_text(db, known_tenant(db, tenant), COLUMNS, by_opening=by_opening)
+    if json:
+        print_json({"seals": seals(), "master_keys": masters, "tenants": tenants, "text": counted})
+        return
     state = f"new text is {'sealed' if seals() else 'stored as it is'}"
     print(f"Master keys: {', '.join(masters) or 'none'}; {state}.")
-    with operator_transaction(data_dir) as db:
-        keys = Table("tenant", "master key", "at hand")
-        for _, name, master_id in list_text_tenants(db):
-            at_hand = "-" if master_id is None else ("yes" if master_id in masters else "no")
-            keys.add_row(name, master_id or "-", at_hand)
-        counted = count_text(db, known_tenant(db, tenant), COLUMNS, by_opening=by_opening)
+    keys = Table("tenant", "master key", "at hand")
+    for name, master_id in tenants.items():
+        at_hand = "-" if master_id is None else ("yes" if master_id in masters else "no")
+        keys.add_row(name, master_id or "-", at_hand)
     print_tables(keys, _table_of(counted, tenant))
     if any(cells.unreadable.get(Unreadable.FORGOTTEN) for cells in counted.values()):
         print(f"`afterturn text clear --tenant {tenant} --for-ever` removes what a forgotten key sealed.")

@@ -46,7 +46,7 @@ class Secret(Part):
 
 
 class Limits(Part):
-    cpus: Annotated[str, Field(pattern=r"^\d+$")]
+    cpus: Literal["1"] | None = None
     memory: Annotated[str, Field(pattern=r"^\d+[MG]$")]
 
 
