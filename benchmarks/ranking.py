@@ -35,8 +35,8 @@ CUTS = (1, 5, 15)
 WANTED = {
     ("metatool", 5): 0.55,
     ("bfcl_live", 5): 0.72,
-    ("stabletoolbench", 5): 0.68,
-    ("livemcp + docker_mcp", 15): 0.55,
+    ("stabletoolbench", 5): 0.72,
+    ("livemcp + docker_mcp", 15): 0.6,
 }
 SIZES = (1_282, 10_000)
 TIMED_REQUESTS = 60

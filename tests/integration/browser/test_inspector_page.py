@@ -20,6 +20,7 @@ from tests.integration.browser.conftest import Go, say, settle, summarize, text_
 from tests.integration.conftest import make_key
 from tests.integration.erasing import tool_turn
 from tests.integration.learned import learn_often
+from tests.integration.test_artifacts_api import fulfil
 from tests.waiting import wait_until
 
 TAKE = "document.title='taken'"
@@ -290,6 +291,43 @@ def test_an_erasure_wants_the_id_typed_and_shows_its_receipt(
     assert api.get("/v1/sessions/walk").status_code == 404
 
 
+def test_a_session_is_reset_after_a_question(full: None, api: httpx2.Client, go: Go, tab: Tab) -> None:
+    del full
+    go("#/session/walk")
+    click(tab, "#at-session button", "Reset")
+    tab.wait("document.querySelector('dialog[open]')")
+    before = api.get("/v1/sessions/walk").json()
+    assert before["tokens"]["history"] > 0
+    tab.run("document.querySelector('dialog .danger').click()")
+    tab.wait("document.querySelector('#status .done')")
+    settle(tab)
+    after = api.get("/v1/sessions/walk").json()
+    assert (after["generation"], after["tokens"]["history"]) == (before["generation"] + 1, 0)
+    assert f"{after['generation']}, after a reset" in text_of(tab, "#at-session")
+
+
+def test_an_artifact_stands_with_its_summaries_by_focus_and_leads_to_its_message(
+    full: None, api: httpx2.Client, tenant_id: UUID, go: Go, tab: Tab
+) -> None:
+    del full
+    (artifact,) = api.get("/v1/sessions/walk/artifacts").json()["artifacts"]
+    identity = artifact["artifact_id"]
+    for focus in ("Why did it stop?", ""):
+        wanted = api.put(f"/v1/artifacts/{identity}/summaries", json={"focus": focus})
+        assert wanted.status_code == 202, wanted.text
+    fulfil(tenant_id, identity, "It stopped because of the wind.")
+    assert api.put(f"/v1/artifacts/{identity}/summaries", json={"focus": "Who pays?"}).status_code == 202
+    go("#/session/walk")
+    tab.run(OPEN_ALL)
+    shown = text_of(tab, "#at-artifacts")
+    assert "3 summaries" in shown
+    for said in ("For \u201cWhy did it stop?\u201d", "In general", "It stopped because of the wind."):
+        assert said in shown, said
+    assert shown.count("It is not made yet.") == 1
+    tab.run("document.querySelector('#at-artifacts a').click()")
+    tab.wait(f"document.activeElement.closest('#message-{artifact['last_seq']}')")
+
+
 def test_a_version_is_put_in_force_after_a_question(full: None, api: httpx2.Client, go: Go, tab: Tab) -> None:
     del full
     go("#/session/walk")
@@ -411,3 +449,27 @@ def test_usage_work_and_priors_are_told_in_figures(
     assert "Set 1 of priors" in text_of(tab, "#at-rank")
     assert "active" in text_of(tab, "#at-priors")
     del api
+
+
+USED = {
+    "tell the crew": "mail.send",
+    "open the report": "read_file",
+    "some music": "play.song",
+    "get me to Rome": "find.flight",
+    "remember it": "make.note",
+    "a place to meet": "book.room",
+}
+
+
+def test_a_ranking_shows_the_tools_that_priors_moved(
+    api: httpx2.Client, tenant_id: UUID, go: Go, tab: Tab
+) -> None:
+    tools = [{"name": name, "description": f"Does {name}."} for name in USED.values()]
+    assert api.put("/v1/catalogs/main", json={"tools": tools}).status_code == 200
+    learn_often(tenant_id, "main", USED)
+    go("#/catalogs/main?intent=tell%20the%20crew%20what%20to%20read")
+    cells = "[...row.cells].map((one) => one.innerText)"
+    rows = tab.run(f"[...document.querySelectorAll('#at-rank tbody tr')].map((row) => {cells})")
+    moved = {row[1]: (row[0], row[5], row[6]) for row in rows}
+    assert (moved["mail.send"], moved["read_file"]) == (("1", "3", "up 2"), ("2", "1", "down 1"))
+    assert "It moved 3 of " in text_of(tab, "#at-rank")
