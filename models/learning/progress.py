@@ -107,7 +107,12 @@ def set_canary_share(db: Transaction, tenant_id: UUID, share: float | None) -> N
         db: A transaction.
         tenant_id: The tenant.
         share: In [0, 1); 0 puts a better set in force at once.
+
+    Raises:
+        ValueError: The share is out of bounds.
     """
+    if share is not None and not 0 <= share < 1:
+        raise ValueError("a share of canaries is at least 0 and below 1")
     db.execute(update(Tenant).where(Tenant.tenant_id == tenant_id).values(canary_share=share))
 
 

@@ -41,10 +41,7 @@ class Tenant(Base):
     """An isolated customer; every other row belongs to a tenant."""
 
     __tablename__ = "tenant"
-    __table_args__ = (
-        CheckConstraint("max_history_tokens >= 1", name="history_limit_is_positive"),
-        CheckConstraint("canary_share >= 0 and canary_share < 1", name="canary_share_is_a_part"),
-    )
+    __table_args__ = (CheckConstraint("max_history_tokens >= 1", name="history_limit_is_positive"),)
 
     tenant_id: Mapped[UUID] = mapped_column(primary_key=True, server_default=text("uuidv7()"))
     name: Mapped[str] = mapped_column(unique=True)
