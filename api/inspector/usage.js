@@ -31,7 +31,7 @@ function draw(it) {
       ? [
         chart("Tokens by day", days, (day) => day.tokens, (value) => `${number(value)} tokens`),
         days.some((day) => day.price) ? chart("Known price by day", days, (day) => day.price, money) : quiet("No money is known to be spent."),
-        folded(rows.length <= MOST_ROWS, [`Each day, purpose and model: ${rows.length} rows`], whole)
+        folded(rows.length <= MOST_ROWS, [`Each day, purpose and model: ${rows.length} ${rows.length === 1 ? "row" : "rows"}`], whole)
       ]
       : [quiet("No model was called.")])
   ];

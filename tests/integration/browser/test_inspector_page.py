@@ -437,10 +437,13 @@ def test_usage_work_and_priors_are_told_in_figures(
     with session.transaction() as db:
         now = database_now(db)
         call_id = reserve(db, Reservation(tenant_id, "summarize", "m", 100, Decimal(1)), caps=Caps(), now=now)
-        settle_call(db, tenant_id, call_id, Settlement(0.1, input_tokens=70, output_tokens=30), now=now)
+        end = Settlement(0.1, input_tokens=70, output_tokens=30, price_usd=Decimal("0.25"))
+        settle_call(db, tenant_id, call_id, end, now=now)
         enqueue(db, tenant_id, WorkKind.SUMMARIZE, "walk")
     go("#/usage")
-    assert "100 tokens" in tab.run("document.querySelector('.days').ariaLabel")
+    tokens, price = tab.run("[...document.querySelectorAll('.days')].map((one) => one.ariaLabel)")
+    assert "100 tokens" in tokens
+    assert "$0.25" in price
     go("#/work")
     assert "summarize" in text_of(tab, "#at-work tbody")
     assert tab.run("[...document.querySelectorAll('#at-work a')].map((one) => one.innerText)") == ["walk"]
