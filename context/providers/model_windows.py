@@ -45,6 +45,12 @@ _DOTTED = re.compile(
 )
 """Region and maker in Bedrock ids, as in `us.anthropic.`; DeepSeek's name is also the maker's name."""
 
+
+def is_bedrock_id(model: str) -> bool:
+    """Tell whether a model's name is one of Amazon Bedrock: a region, if any, a maker and a dot."""
+    return any(pattern.match(model.lower()) for pattern in (_DOTTED, _DEEPSEEK))
+
+
 _RELEASE = re.compile(r"(?:-v\d+(?::\d\w*)?|@[\w.-]+|-maas|-latest|-\d+:\d+)$")
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d\d-\d\d)$")
 _SPLIT_NUMBER = re.compile(r"(?<=\d)[p.-](?=\d(?:[-:@]|$))")

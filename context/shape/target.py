@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from context.providers.model_windows import model_ids
+from context.providers.model_windows import is_bedrock_id, model_ids
 from context.tokens.families import ModelFamily, family_of, wants_letter_first
 from context.types import Wire
 from context.wire.format import Format
@@ -247,7 +247,7 @@ def target_of(wire: Wire, model: str, most_images: int | None = None) -> Target:
         return replace(known, limits=replace(known.limits, images=images))
     family, host = family_of(model), model.strip().lower().partition("/")[0]
     host = host if "/" in model else ""
-    if re.match(r"(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|cohere|deepseek|qwen)\.", model.lower()):
+    if is_bedrock_id(model):
         host = "bedrock"
     return Target(wire, model, family, maker_of(model), host, _limits(family, host, model.lower()))
 

@@ -162,3 +162,18 @@ def test_every_field_of_openais_own_description_is_known() -> None:
     known = target_of(Wire.OPENAI, "gpt-4o").known_fields or frozenset()
     for message in get_args(ChatCompletionMessageParam):
         assert set(message.__annotations__) <= known
+
+
+@pytest.mark.parametrize(
+    ("model", "host"),
+    [
+        ("us-gov.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock"),
+        ("openai.gpt-oss-120b-1:0", "bedrock"),
+        ("moonshotai.kimi-k2.5", "bedrock"),
+        ("us.deepseek.r1-v1:0", "bedrock"),
+        ("gpt-4.1", ""),
+        ("kimi-k2.5", ""),
+    ],
+)
+def test_a_name_of_bedrock_is_known_in_every_region_and_of_every_maker(model: str, host: str) -> None:
+    assert target_of(Wire.OPENAI, model).host == host
