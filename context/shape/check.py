@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from context.shape.fit import looked_at
 from context.shape.known_fields import BLOCKS, CALLS, CHAT, ITEMS, OWN
 from context.shape.pictures import pictures_of
 from context.shape.rule_names import is_blank, parts_of
@@ -10,7 +11,7 @@ from context.shape.target import Target
 from context.shape.translate import OF_OTHERS
 from context.tokens.families import ModelFamily
 from context.tokens.media import Media, MediaKind
-from context.types import JsonObject, Wire
+from context.types import JsonObject, Message, Wire, once_a_message
 from context.wire.openai.read import says_nothing, words_beside
 from context.wire.responses.read import item_type
 
@@ -42,6 +43,12 @@ def check_item(body: JsonObject, target: Target) -> ItemCheck:
     """Check an item alone."""
     images = tuple(found for found in pictures_of(body) if _is_image(found[0]))
     return ItemCheck(tuple(_CHECKS[target.wire](body, target)), _marks(body), images)
+
+
+@once_a_message
+def check_message(message: Message, target: Target) -> ItemCheck:
+    """Check a message alone; of a message without content to check, its role."""
+    return check_item(looked_at(message, target), target)
 
 
 def check_shape(

@@ -177,3 +177,12 @@ def must_look(message: Message, target: Target) -> bool:
         must = target.family is ModelFamily.MISTRAL or _KEY_OF_NO_PLAIN_RESULT.search(raw) is not None
         return must or not (f'"{key}":"' in raw or f'"{key}": "' in raw)
     return True
+
+
+@once_a_message
+def looked_at(message: Message, target: Target) -> JsonObject:
+    """Return the body to check; of a message without content to check, its role."""
+    if must_look(message, target):
+        return message.body
+    is_user = message.role is Role.TOOL and format_of(message.wire).result_key is None
+    return {"role": "user" if is_user else message.role.value}

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from context.certificate import Exclusion
-from context.shape.check import ItemCheck, check_item, check_shape
-from context.shape.fit import fit_body, fit_call_id, fit_message, must_look
+from context.shape.check import ItemCheck, check_message, check_shape
+from context.shape.fit import fit_body, fit_call_id, fit_message, looked_at
 from context.shape.order import order_roles
 from context.shape.pictures import limit_pictures
 from context.shape.rule_names import Fitting, ShapeRule, few_marks
@@ -24,7 +24,7 @@ from context.tokens.message import (
     recounted_after,
 )
 from context.tokens.pieces import Pieces, pieces_of
-from context.types import JsonObject, Message, Role, Wire, once_a_message
+from context.types import JsonObject, Message, Wire, once_a_message
 from context.wire import ConvertedWindow, Loss, check_pairs, convert
 from context.wire.formats import format_of
 from context.wire.neutral import dump
@@ -151,6 +151,7 @@ class Sender:
         is_marked_less = items != list(ordered.items)
         is_as_written = not ordered.rules and not is_marked_less
         bodies = written.bodies if is_as_written else [json.loads(item) for item in items]
+        checked = written.checked if is_as_written else None
         fits = [
             *self._fits_of(messages),
             *((0, self._shapings[i]) for i in written.items if i in self._shapings),
@@ -165,14 +166,7 @@ class Sender:
             written.count + ordered.added,
             pairs_intact=written.pairs_intact,
             rules=tuple(sorted(rules)),
-            faults=tuple(
-                check_shape(
-                    bodies,
-                    self.target,
-                    has_system=self.has_system,
-                    checked=written.checked if is_as_written else None,
-                )
-            ),
+            faults=tuple(check_shape(bodies, self.target, has_system=self.has_system, checked=checked)),
             excluded=limited.excluded,
         )
 
@@ -194,11 +188,11 @@ class Sender:
         paired = self.form.pairs_by_facts(messages) or not check_pairs([m.body for m in messages], self.wire)
         return _Written(
             [message.raw for message in messages],
-            [_looked_at(message, self.target) for message in messages],
+            [looked_at(message, self.target) for message in messages],
             self._count_stored(messages),
             dropped=dropped,
             pairs_intact=paired,
-            checked=[_checked(message, self.target) for message in messages],
+            checked=[check_message(message, self.target) for message in messages],
         )
 
     def _count_stored(self, messages: Iterable[Message]) -> Count:
@@ -287,11 +281,6 @@ class Sender:
 
 
 @once_a_message
-def _checked(message: Message, target: Target) -> ItemCheck:
-    return check_item(_looked_at(message, target), target)
-
-
-@once_a_message
 def _fitted(message: Message, target: Target, is_refused: bool) -> tuple[bool, Message | None, Fitting]:
     """Shape a message, and count it by the difference.
 
@@ -305,12 +294,3 @@ def _fitted(message: Message, target: Target, is_refused: bool) -> tuple[bool, M
     if fitted is None or fitted is message:
         return fitted is message, None, fit
     return False, recounted_after(message, fitted), fit
-
-
-@once_a_message
-def _looked_at(message: Message, target: Target) -> JsonObject:
-    """Return the body to check; of a message without content to check, its role."""
-    if must_look(message, target):
-        return message.body
-    is_user = message.role is Role.TOOL and format_of(message.wire).result_key is None
-    return {"role": "user" if is_user else message.role.value}
