@@ -254,7 +254,6 @@ def test_no_log_holds_a_word_or_a_key(platform: Platform) -> None:
     """Nor where a row is refused, which Postgres and its driver would both print in full.
 
     Red without "logs: an error is told by its kind". Red without "logs: Postgres tells of no rows".
-    Red without "logs: the server's lines are ours": it tells of the error once more, after the answer.
     """
     platform.talk("quiet")
     platform.is_summarized("quiet")

@@ -200,7 +200,7 @@ GUARDS = (
         "api/__main__.py",
         "        log_config=None,\n",
         "",
-        (),
+        ("tests/integration/test_process_logs.py",),
     ),
     Guard(
         "logs: Postgres tells of no rows",
