@@ -371,11 +371,11 @@ def test_a_few_short_turns_make_no_work(client: TestClient) -> None:
 
 def test_integers_of_any_length_come_back_from_tools_and_messages(client: TestClient) -> None:
     huge = 10**30
-    post(client, turn("t1", {"role": "user", "content": "x", "n": huge}))
+    post(client, turn("t1", {"role": "user", "content": "x", "x_n": huge}))
     parameters = {"type": "object", "properties": {"n": {"type": "integer", "maximum": huge}}}
     tools = [{"type": "function", "function": {"name": "f", "parameters": parameters}}]
     asked = {"model": "gpt-4o", "tools": tools, "messages": [{"role": "user", "content": "?"}]}
     answer = client.post("/v1/sessions/s1/context", content=json.dumps(asked).encode())
     assert answer.status_code == 200
     assert answer.json()["tools"] == tools
-    assert answer.json()["messages"][0]["n"] == huge
+    assert answer.json()["messages"][0]["x_n"] == huge
