@@ -91,8 +91,8 @@ class Thresholds:
             beyond the number, up to `least_tokens`; of an agent's, up to half as many.
         keep_share: Largest share of the window kept raw, less than `window_share`.
         min_progress: Least saving of a summary, as a share of the covered tokens.
-        least_share: Share of the window below which no number of messages makes a summary due, [0, 1]; not
-            where each token is paid for often.
+        least_share: Share of the window below which no number of messages makes a summary due, [0, 1]; of an
+            agent's history half of it, of a usual budget nothing.
         least_tokens: Tokens below which no number of messages makes a summary or a cut due, >= 0.
     """
 
@@ -175,8 +175,8 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
 
     Only history reducible by a summary counts as a reason; a large system prompt alone does not. History
     hardly longer than the part kept raw does not count either, or each new turn would call for a summary. A
-    number of messages alone is no reason: history that fits well is better raw, unless each token is paid for
-    often: in a budget that the session lives in, or at each step of an agent.
+    number of messages alone is no reason: history that fits well is better raw, unless the session lives in a
+    budget and pays for each token. An agent pays for a token at each step, so half of the share is enough.
 
     Args:
         load: The content of the next request.
@@ -192,7 +192,7 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
     reducible = raw > _keep_tokens(load, budget, thresholds) * (1 + thresholds.min_progress)
     if reducible and _presses(load, budget, thresholds):
         return Trigger.TOKENS
-    least_share = 0.0 if budget.is_usual or load.has_steps else thresholds.least_share
+    least_share = 0.0 if budget.is_usual else thresholds.least_share * (DEAR_KEPT if load.has_steps else 1)
     heavy = raw > max(budget.history_window * least_share, thresholds.least_tokens)
     if heavy and load.raw_messages > thresholds.message_count:
         return Trigger.MESSAGES

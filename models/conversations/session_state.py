@@ -31,8 +31,8 @@ class CompressionSettings(Settings):
     summarize_min_progress: float = Field(0.1, description="Smallest share of tokens a summary must save.")
     summarize_least_share: float = Field(
         0.5,
-        description="Share of the window below which the message count alone makes no summary due, except "
-        "in turns of steps and in a usual budget.",
+        description="Share of the window below which the message count alone makes no summary due; half "
+        "of it in turns of steps, nothing in a usual budget.",
     )
     summarize_least_tokens: int = Field(
         4_000,

@@ -242,11 +242,13 @@ def test_a_number_of_messages_calls_for_a_summary_of_what_fits_a_budget_that_las
 
 
 def test_a_number_of_messages_calls_for_a_summary_of_what_an_agent_pays_for_at_each_step() -> None:
-    thresholds, window = Thresholds(), Budget(128_000, 1_000)
-    load = Load(70, 5_000, has_steps=True)
+    thresholds, window = Thresholds(), Budget(33_000, 1_000)
+    least = int(window.history_window * thresholds.least_share / 2)
+    load = Load(70, least + 1, has_steps=True)
     assert find_trigger(load, window, thresholds) is Trigger.MESSAGES
     assert find_trigger(replace(load, has_steps=False), window, thresholds) is None
-    assert find_trigger(replace(load, raw_tokens=thresholds.least_tokens), window, thresholds) is None
+    assert find_trigger(replace(load, raw_tokens=least), window, thresholds) is None
+    assert find_trigger(replace(load, raw_tokens=25_000), Budget(128_000, 1_000), thresholds) is None
     messages = talk(35, tokens=100)
     cuts = [
         plan_cut(messages, Load(len(messages), 100 * len(messages), has_steps=has_steps), window, thresholds)
