@@ -17,6 +17,7 @@ ALLOWED = {
     "api/artifacts/documents/sandbox.py": {
         "subprocess"
     },  # our own reader of PDFs, with nothing of the request but bytes
+    "api/cache.py": {"asyncio"},  # a wait until unread texts are dropped
     "api/http/parent.py": {"asyncio", "socket"},  # the bound port, and its connections from outside
     "api/http/caller_limits.py": {"asyncio"},  # a wait for a free place
     "api/http/head_limits.py": {"asyncio"},  # what a connection that was taken says, and when it is given up

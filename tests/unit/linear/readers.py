@@ -54,13 +54,25 @@ _NOT_A_TEXT = frozenset({"little_words", "name_hash"})
 
 
 def found_readers() -> dict[str, Reader]:
-    """Every public function of the core that needs one argument, and that one a text."""
-    return {
-        f"{module.__name__}.{name}": function
+    """Every public function of the core that needs one argument, and that one a text or a summary."""
+    public = (
+        (f"{module.__name__}.{name}", function, _only_need(module, function))
         for module in _modules()
         for name, function in vars(module).items()
-        if not name.startswith("_") and name not in _NOT_A_TEXT and _reads_text(module, function)
+        if not name.startswith("_") and name not in _NOT_A_TEXT
+    )
+    return {
+        name: _of_summary(function) if need is SummaryDocument else function
+        for name, function, need in public
+        if need in _TEXTS
     }
+
+
+_TEXTS = (str, object, typing.Any, str | None, SummaryDocument)
+
+
+def _of_summary(function: typing.Callable[[SummaryDocument], object]) -> Reader:
+    return lambda text: function(SummaryDocument(text))
 
 
 def _modules() -> Iterator[ModuleType]:
@@ -68,20 +80,19 @@ def _modules() -> Iterator[ModuleType]:
         yield importlib.import_module(found.name)
 
 
-def _reads_text(module: ModuleType, function: object) -> bool:
+def _only_need(module: ModuleType, function: object) -> object:
+    """The type of the one argument that a function of a module needs; None without just one."""
     if getattr(function, "__module__", None) != module.__name__ or inspect.isclass(function):
-        return False
+        return None
     plain = inspect.unwrap(function) if callable(function) else None
     if not inspect.isfunction(plain):
-        return False
+        return None
     needed = [
         parameter
         for parameter in inspect.signature(plain).parameters.values()
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
     ]
-    if len(needed) != 1:
-        return False
-    return typing.get_type_hints(plain)[needed[0].name] in (str, object, typing.Any, str | None)
+    return typing.get_type_hints(plain)[needed[0].name] if len(needed) == 1 else None
 
 
 def _count(text: str) -> int:
@@ -127,6 +138,11 @@ def _claims(text: str) -> object:
     return check_claims(SummaryDocument(text), range(1, 9), language="en")
 
 
+def _document(text: str) -> object:
+    read = SummaryDocument(text)
+    return read.lines, read.sections, read.points
+
+
 def _carried(previous: str, draft: str) -> object:
     before, notes = SummaryDocument(previous), SummaryDocument(draft)
     return carry_protected(before, notes, language="en", budget_tokens=500, count=_count)
@@ -168,6 +184,7 @@ ADAPTED: dict[str, Reader] = {
     "clip.line": lambda text: one_line(text, 400),
     "clip.tokens": lambda text: clip_tokens(text, 500),
     "decode.json": lambda text: decode_json(text, accept=lambda value: isinstance(value, dict)),
+    "sections.document": _document,
     "evidence.claims": lambda text: check_claims(SummaryDocument(text), range(1, 9), language="en"),
     "evidence.claims.done": lambda text: check_claims(
         SummaryDocument(f"## Work done\n{text}"), range(1, 9), language="en"

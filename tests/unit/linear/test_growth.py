@@ -53,7 +53,8 @@ def test_the_functions_are_found_by_their_signatures() -> None:
     for name in (
         "text.cut.split_sentences",
         "focus.normalise.normalise",
-        "summary.sections.read_sections",
+        "summary.substance.content_chars",
+        "summary.voice.speaks_as_itself",
     ):
         assert f"context.{name}" in found
     assert len(found) > 100
