@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from context.catalog.types import Entry, EntryKind
+from context.catalog.types import SCHEMA_KEYS, Entry, EntryKind
 from context.tokens.families import ModelFamily, family_of, wants_letter_first
 from context.types import JsonObject, Wire
 from context.wire.format import Format
@@ -173,7 +173,6 @@ _DECLARED_SCHEMAS = ("parameters", "parametersJsonSchema", "parameters_json_sche
 _TAKE_GOOGLES = frozenset({ModelFamily.GOOGLE, ModelFamily.OTHER})
 """Model families with servers that accept such tools in chat completions."""
 
-_SCHEMAS = ("parameters", "input_schema", "inputSchema")
 _INPUT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 _READ = frozenset(
     (
@@ -319,7 +318,7 @@ def _converted(tool: JsonObject, form: Format, model: str, done: ConvertedTools)
 
 def _mended(tool: JsonObject, inner: JsonObject, done: ConvertedTools) -> JsonObject:
     """Mend a definition in the format's own shape where a provider refuses its schema or its description."""
-    key = next((key for key in _SCHEMAS if isinstance(inner.get(key), dict)), None)
+    key = next((key for key in SCHEMA_KEYS if isinstance(inner.get(key), dict)), None)
     fitted = {name: value for name, value in inner.items() if value is not None or name != "description"}
     if key is not None and (key == "input_schema" or inner[key]):
         fitted[key] = _as_object(inner[key])
@@ -332,7 +331,7 @@ def _mended(tool: JsonObject, inner: JsonObject, done: ConvertedTools) -> JsonOb
 
 
 def _found_schema(tool: JsonObject) -> JsonObject | None:
-    found = next((tool[key] for key in _SCHEMAS if tool.get(key)), None)
+    found = next((tool[key] for key in SCHEMA_KEYS if tool.get(key)), None)
     if isinstance(found, dict) and isinstance(inner := found.get("jsonSchema"), dict):
         return inner  # as the Vercel AI SDK wraps it
     return found if isinstance(found, dict) else None

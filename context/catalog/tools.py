@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 from context.catalog.compact import describe, short_description, without_notes
 from context.catalog.fit import CatalogOverBudgetError, Compaction, FittedEntries, choose
-from context.catalog.types import CatalogBudget, Size, canonical_json
+from context.catalog.types import SCHEMA_KEYS, CatalogBudget, Size, canonical_json
 from context.tokens import count_text
 from context.tokens.tools import SLASHES, TOOLS_OVERHEAD, ToolCount, ToolSize, add_sizes
 from context.types import JsonObject, Message, Wire, once_a_message
 from context.wire.formats import format_of
 from context.wire.parts import PartKind, read_parts
-
-_SCHEMAS = ("parameters", "input_schema", "inputSchema")
 
 Step = tuple[str, Callable[[JsonObject], JsonObject]]
 
@@ -294,7 +292,7 @@ def _in_schema(change: Callable[[JsonObject], JsonObject]) -> Callable[[JsonObje
         if isinstance(function, dict):
             inner = apply(function)
             return tool if inner is function else {**tool, "function": inner}
-        schemas = {key: tool[key] for key in _SCHEMAS if isinstance(tool.get(key), dict)}
+        schemas = {key: tool[key] for key in SCHEMA_KEYS if isinstance(tool.get(key), dict)}
         changed = {key: change(schema) for key, schema in schemas.items()}
         return tool if all(changed[key] is schemas[key] for key in schemas) else {**tool, **changed}
 

@@ -10,6 +10,9 @@ from typing import Any
 
 from context.types import JsonObject
 
+SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
+"""Keys of a tool definition under which its arguments are described, by format."""
+
 
 @dataclass(frozen=True)
 class Size:

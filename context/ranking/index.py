@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from context.catalog.types import Catalog, Entry, EntryKind
+from context.catalog.types import SCHEMA_KEYS, Catalog, Entry, EntryKind
 from context.ranking.lexicon import Expansion, FittedLexicon
 from context.ranking.types import EntryFacts, Ranked
 from context.text.terms import content_terms, index_terms
@@ -376,7 +376,7 @@ def _read_tool(tool: JsonObject) -> Entry:
     body = inner if isinstance(inner, Mapping) else tool
     name = body.get("name")
     description = body.get("description")
-    schema = next((body[key] for key in ("parameters", "input_schema", "inputSchema") if key in body), None)
+    schema = next((body[key] for key in SCHEMA_KEYS if key in body), None)
     return Entry(
         entry_id=name if isinstance(name, str) else "",
         kind=EntryKind.PACK,
