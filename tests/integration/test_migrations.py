@@ -276,10 +276,10 @@ def test_a_runner_that_waits_for_its_turn_changes_nothing_and_blocks_no_index(
     with migrating(database_url) as runner:
         wait_until(
             lambda: server.execute(asks, ("%pg_try_advisory_lock(%",)).fetchone(),
-            within_s=30,
+            within_s=120,
             what="the runner asks for its turn",
         )
-        server.execute("set statement_timeout = '30s'")
+        server.execute("set statement_timeout = '120s'")
         server.execute("create index concurrently on busy (id)")
         assert server.execute("select to_regclass('alembic_version')").fetchone() == (None,)
         server.execute("select pg_advisory_unlock_all()")
