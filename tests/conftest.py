@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -13,9 +15,16 @@ from tests.waiting import wait_until
 # A busy machine makes a drawn example slow, not wrong; the time limit of each test stays.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # What passed passes again. Other examples are drawn by `make soak`, where they break no release by chance.
-settings.register_profile("same examples", _PATIENT, derandomize=True)
+_SAME_EXAMPLES = "same examples"
+settings.register_profile(_SAME_EXAMPLES, _PATIENT, derandomize=True)
 settings.register_profile("other examples", _PATIENT)
-settings.load_profile("same examples")
+settings.load_profile(_SAME_EXAMPLES)
+
+
+def pytest_sessionstart() -> None:
+    """Draw no constants of loaded modules: another order of files loads others, and draws other examples."""
+    if settings.get_current_profile_name() == _SAME_EXAMPLES:
+        providers._get_local_constants = Constants
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:

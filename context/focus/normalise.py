@@ -123,7 +123,7 @@ def _normalise(text: str) -> Focus:
     reader.close()
     if _DUE.search(" ".join(word.text for word in words)):
         reader.marks.add(DUE)
-    if reader.asks_for_everything:
+    if reader.asks_for_everything or not reader.terms:
         return Focus(text, ())
     return Focus(
         text,

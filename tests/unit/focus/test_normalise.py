@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from context.focus import GENERAL_KEY, NEAR_THRESHOLD, focus_key, normalise, similarity
+from context.focus.reading import EVERY, SOME
 from tests.data import data_dir, read_jsonl
 
 LITTLE = ["the", "a", "of", "in", "is", "are", "what", "which", "please", "about", "this", "and", "do"]
@@ -103,6 +104,13 @@ def test_two_questions_have_two_keys(one: str, other: str) -> None:
 )
 def test_a_text_of_little_words_asks_for_everything(text: str) -> None:
     assert focus_key(text) == GENERAL_KEY
+
+
+@pytest.mark.parametrize("word", sorted(EVERY | SOME))
+def test_a_quantity_without_a_subject_asks_for_everything_and_is_no_focus_of_its_own(word: str) -> None:
+    focus = normalise(word)
+    assert focus.is_general is (focus.key == GENERAL_KEY) is (focus.terms == ())
+    assert not (focus.is_general and focus.marks)
 
 
 def test_a_bare_denial_does_not_ask_for_everything() -> None:

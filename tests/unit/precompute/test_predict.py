@@ -1,7 +1,7 @@
 """What an artifact will be read for: likely focuses first, each once, never more than asked for."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from context.focus import focus_key
@@ -46,6 +46,7 @@ def test_a_limit_of_one_leaves_the_general_focus() -> None:
 
 
 @given(st.text(max_size=200), TEXTS, MINED, TEXTS, st.integers(1, 6))
+@example("некоторые", [], [], [], 4)
 def test_predictions_are_few_distinct_and_end_with_the_general_one(
     question: str, open_work: list[str], mined: list[tuple[str, float]], topics: list[str], limit: int
 ) -> None:
