@@ -10,8 +10,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.background import BackgroundTask, BackgroundTasks
 
 from api.context.activation import RequestSize, wants_work
-from api.context.fill import FilledWindow, WindowQuery
-from api.context.respond import ResponseInputs
+from api.context.fill import FilledWindow
+from api.context.session_request import PreparedRequest
 from context.shadow.verdict import EVERY_PART
 from context.window.prefix_reuse import prefix_of
 from models.conversations.served_window import NewWindow, keep_window, served_window_settings
@@ -65,22 +65,23 @@ def learn_request(tenant_id: UUID, standing: SessionSnapshot, asked: RequestSize
         log.warning("hint_lost", session_id=session.session_id, error=type(error).__name__)
 
 
-def may_be_ridden(sought: WindowQuery) -> bool:
+def may_be_ridden(prepared: PreparedRequest) -> bool:
     """Tell whether a summary can use the request's prefix: never after an emergency or in shadow mode."""
-    session = sought.standing.session if sought.standing else None
+    session = prepared.standing.session if prepared.standing else None
     return (
         compression_settings().summarize_rides_prefix
         and session is not None
         and session.left_out is None
-        and sought.applied == EVERY_PART
-        and not sought.request.speakers
+        and prepared.variant.applied == EVERY_PART
+        and not prepared.request.speakers
     )
 
 
-def remember_prefix(tenant_id: UUID, sought: WindowQuery, filled: FilledWindow) -> None:
+def remember_prefix(filled: FilledWindow) -> None:
     """Store the request's beginning as a hint; without the hint, a summary is requested as usual."""
-    session = sought.standing.session if sought.standing else None
-    prefix = prefix_of(filled.asked, filled.window, sought.given.chosen.tools or ())
+    prepared, tenant_id = filled.prepared, filled.prepared.tenant_id
+    session = prepared.standing.session if prepared.standing else None
+    prefix = prefix_of(filled.inputs.request, filled.window, prepared.given.chosen.tools or ())
     if session is None or prefix is None:
         return
     keep_to(tenant_id)
@@ -91,25 +92,26 @@ def remember_prefix(tenant_id: UUID, sought: WindowQuery, filled: FilledWindow) 
         log.warning("hint_lost", session_id=session.session_id, error=type(error).__name__)
 
 
-def keep_afterwards(answer: Response, session_id: str, answering: ResponseInputs, *, call: str) -> None:
+def keep_afterwards(answer: Response, filled: FilledWindow, *, call: str) -> None:
     """Add the keeping of a window to an answer's later tasks, if the request belongs to the sample."""
     if random.random() >= served_window_settings().served_window_share:  # noqa: S311 - a sample
         return
-    new = _new_window(answer, session_id, answering, call)
+    new = _new_window(answer, filled, call)
     present = answer.background
     later = BackgroundTasks(present.tasks if isinstance(present, BackgroundTasks) else [])
     if isinstance(present, BackgroundTask) and not isinstance(present, BackgroundTasks):
         later.tasks.append(present)
-    later.add_task(_keep, answering.tenant_id, new)
+    later.add_task(_keep, filled.prepared.tenant_id, new)
     answer.background = later
 
 
-def _new_window(answer: Response, session_id: str, answering: ResponseInputs, call: str) -> NewWindow:
-    standing, window, request = answering.standing, answering.filled.window, answering.request
+def _new_window(answer: Response, filled: FilledWindow, call: str) -> NewWindow:
+    prepared, window = filled.prepared, filled.window
+    standing, request = prepared.standing, prepared.request
     recalled = window.user_recalled.blocks if window.user_recalled else ()
-    artifacts = {artifact.artifact_id for artifact in answering.filled.shelving.artifacts}
+    artifacts = {artifact.artifact_id for artifact in filled.shelving.artifacts}
     return NewWindow(
-        session_id=session_id,
+        session_id=prepared.loaded.session_id,
         generation=standing.session.generation if standing else None,
         call=call,
         user_id=request.user_id,

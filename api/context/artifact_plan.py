@@ -10,6 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.context import artifact_summaries as in_force
 from api.context.activation import Arrivals
+from api.context.model_choice import ModelChoice
 from api.http.waiting import wait_for_work
 from context.artifact_plans.by_rule import USUAL_READING_TOKENS, ArtifactQuery, plan_by_rule
 from context.artifact_plans.needs_plan import (
@@ -44,21 +45,6 @@ from models.due_work.queue import WorkKind, enqueue
 from models.learning.speculation import What, find_record, price_share
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True)
-class ModelChoice:
-    """The models of a request beside the answering model; empty for the settings' models.
-
-    Attributes:
-        planner: Model for planning the use of artifacts.
-        summarizer: Model for summarizing artifacts.
-        is_expensive_primary: True if the answering model is expensive.
-    """
-
-    planner: str = ""
-    summarizer: str = ""
-    is_expensive_primary: bool = False
 
 
 class Planning(Protocol):

@@ -11,12 +11,12 @@ from api.context.activation import Arrivals
 from api.context.artifact_plan import (
     LEFT_TO_STEPS,
     NO_PLAN_NEEDED,
-    ModelChoice,
     Planned,
     choose_plan,
     question_keys,
 )
 from api.context.artifact_summaries import CachedText, Match, brought_text, find_matches, load_texts
+from api.context.model_choice import ModelChoice
 from api.context.request import RequestAttachment, find_attachments, read_attachments
 from context.artifact_plans.by_rule import ArtifactQuery, compare_texts
 from context.artifact_plans.needs_plan import room_for_artifacts

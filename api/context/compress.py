@@ -1,6 +1,5 @@
 """Emergency compression: answers a refused window with a smaller window, and records the reason."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -13,18 +12,12 @@ from api.answers.base import answers
 from api.answers.context import ContextWindow
 from api.catalogs.budgets import profiles
 from api.context.after_answer import keep_afterwards
-from api.context.fill import FilledWindow, WindowQuery, fill_window, gather, load_tail
-from api.context.full_history import NewPart, find_new_part, stand_under
-from api.context.prepare import RequestPlace, prepare
-from api.context.request import (
-    ContextRequest,
-    ask,
-    budget_of,
-    find_limits,
-    read_request,
-    with_known_window,
-)
-from api.context.respond import ResponseInputs, expectation_of, respond
+from api.context.fill import FilledWindow, build_window, gather
+from api.context.full_history import find_new_part
+from api.context.prepare import prepare
+from api.context.request import ContextRequest, read_request
+from api.context.respond import expectation_of, respond
+from api.context.session_request import LoadedRequest, PreparedRequest, WindowVariant, load_request
 from api.context.tail import summary_notes
 from api.hints import leave
 from api.http.call import BodyCall, SessionId, documented
@@ -33,10 +26,9 @@ from api.http.waiting import CHANGES_SESSION, wait_for_turn
 from api.turns.intake import MAX_WINDOW
 from context.providers.errors import ErrorKind, classify
 from context.providers.profiles import shared_floor
-from context.tokens.budget import Budget
-from context.types import JsonObject, Message
+from context.types import JsonObject
 from context.window.emergency import NO_CUT, EmergencyCut, Refused, rebuild_smaller
-from models.conversations.session import cut_session
+from models.conversations.session import cut_session, find_session
 from models.conversations.session_notes import remember_refusal
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import activate_prepared
@@ -117,100 +109,68 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     tenant_id = caller.tenant_id
     wait_for_turn(tenant_id, session_id, request.after_turn, request.wait_ms)
     part = find_new_part(tenant_id, session_id, request)
-    request = part.request
-    given = read_request(request)
+    parsed = read_request(part.request)
     if refusal.is_of_shape:
-        return _without_refused(tenant_id, session_id, part, refusal)
-    with read_transaction() as db:
-        seen = find_standing(db, tenant_id, session_id, request.model)
-        known = find_limits(db, tenant_id, request.model, session_id, seen)
-    request = with_known_window(tenant_id, request, seen)
-    _require_this_window(request, refusal)
-    under = _Under(tenant_id, part, request, given.new, budget_of(request, known))
-    seen = under(seen)
-    tail = load_tail(tenant_id, seen, request.model, budget_of(request, known))
-    given = prepare(
-        RequestPlace(tenant_id, session_id, tail.messages), request, given, budget_of(request, known)
-    )
-    limits = replace(known, learned=refusal.within(known.learned))
-    asked = ask(request, given, limits, seen)
-    sought = WindowQuery(tenant_id, request, given, seen, budget_of(request, known), is_refused=True)
-    refused = gather(sought, tail)
-    settled = seen if seen and seen.compacted else under(_settle(tenant_id, seen, request.model))
+        _remember(tenant_id, session_id, refusal)
+        variant = WindowVariant(is_unsigned=refusal.is_unsigned)
+        loaded = load_request(tenant_id, session_id, part, parsed, variant)
+        return _answer(build_window(prepare(loaded)))
+    loaded = load_request(tenant_id, session_id, part, parsed, WindowVariant(is_refused=True))
+    _require_this_window(request, loaded.request.context_window, refusal)
+    answer = _answer(_make_smaller(prepare(loaded), refusal))
+    _learn(caller, session_id, request.model, refusal)
+    return answer
+
+
+def _make_smaller(prepared: PreparedRequest, refusal: _Refusal) -> FilledWindow:
+    """Build a smaller window than the refused one, and record the cut for later windows."""
+    loaded, seen = prepared.loaded, prepared.standing
+    smaller = prepared.within(replace(loaded.limits, learned=refusal.within(loaded.limits.learned)))
+    refused = gather(prepared)
+    settled = seen if seen is None or seen.compacted else _settle(loaded, seen)
     rebuilt = rebuild_smaller(
         Refused(
             refused.request,
             summary=summary_notes(settled),
             raw_from=settled.session.raw_from if settled else 0,
             last_seq=seen.session.last_seq if seen else 0,
-            budget=asked.budget,
+            budget=smaller.budget,
             requested_tokens=refusal.requested_tokens,
             present=EmergencyCut(seen.session.cut_seq, seen.session.kept_seq) if seen else NO_CUT,
         )
     )
-    was_cut = seen is not None and _cut(tenant_id, seen, rebuilt.cut)
-    with read_transaction() as db:
-        now = find_standing(db, tenant_id, session_id, request.model)
-    now = under(now)
+    was_cut = seen is not None and _cut(loaded.tenant_id, seen, rebuilt.cut)
+    now = smaller.at(_find_again(loaded))
     # Where another call was faster, its cut stands: cutting once more would leave out more than was refused.
     # Where a turn or a summary came in meanwhile, the window is made of that state, like the rest.
-    filled = (
-        FilledWindow(rebuilt.window, refused.shelving, refused.request)
-        if was_cut and _reaches(now) == (_reaches(seen)[0], _reaches(settled)[1])
-        else fill_window(WindowQuery(tenant_id, request, given, now, asked.budget, is_refused=True))
-    )
-    answer = _answer(session_id, ResponseInputs(tenant_id, request, given, filled, now, asked, limits))
-    _learn(caller, session_id, request.model, refusal)
-    return answer
+    if was_cut and _reaches(now.standing) == (_reaches(seen)[0], _reaches(settled)[1]):
+        return FilledWindow(replace(refused, prepared=now), rebuilt.window)
+    return build_window(now)
 
 
-@dataclass(frozen=True)
-class _Under:
-    """The request's view of its session: under a provider's compaction, before messages brought again."""
-
-    tenant_id: UUID
-    part: NewPart[CompressRequest]
-    request: CompressRequest
-    new: Sequence[Message]
-    budget: Budget
-
-    def __call__(self, standing: SessionSnapshot | None) -> SessionSnapshot | None:
-        """Return the state of the session for the request."""
-        under = stand_under(self.tenant_id, standing, request=self.request, new=self.new, budget=self.budget)
-        return self.part.before(under)
-
-
-def _without_refused(
-    tenant_id: UUID, session_id: str, part: NewPart[CompressRequest], refusal: _Refusal
-) -> Response:
-    """Answer with the window without the refused parts, and record the refusal for later windows."""
-    request = part.request
+def _find_again(loaded: LoadedRequest) -> SessionSnapshot | None:
     with read_transaction() as db:
-        seen = find_standing(db, tenant_id, session_id, request.model)
-        known = find_limits(db, tenant_id, request.model, session_id, seen)
-    if seen is not None:
-        session, most = seen.session, refusal.most_images
-        committed(lambda db: remember_refusal(db, tenant_id, session, most_images=most))
-        with read_transaction() as db:
-            seen = find_standing(db, tenant_id, session_id, request.model)
-    request, given = with_known_window(tenant_id, request, seen), read_request(request)
-    budget = budget_of(request, known)
-    seen = _Under(tenant_id, part, request, given.new, budget)(seen)
-    tail = load_tail(tenant_id, seen, request.model, budget)
-    given = prepare(RequestPlace(tenant_id, session_id, tail.messages), request, given, budget)
-    sought = WindowQuery(tenant_id, request, given, seen, budget, is_unsigned=refusal.is_unsigned)
-    asked = ask(request, given, known, seen)
-    filled = fill_window(sought, tail)
-    return _answer(session_id, ResponseInputs(tenant_id, request, given, filled, seen, asked, known))
+        return find_standing(db, loaded.tenant_id, loaded.session_id, loaded.request.model)
 
 
-def _answer(session_id: str, answering: ResponseInputs) -> Response:
+def _remember(tenant_id: UUID, session_id: str, refusal: _Refusal) -> None:
+    """Record a refusal of some parts for later windows; without a stored session for none."""
+
+    def remember(db: Transaction) -> None:
+        session = find_session(db, tenant_id, session_id)
+        if session is not None:
+            remember_refusal(db, tenant_id, session, most_images=refusal.most_images)
+
+    committed(remember)
+
+
+def _answer(filled: FilledWindow) -> Response:
     """Answer, and store afterwards what the provider should find: the refused request was never answered."""
-    answer, expected = respond(answering), expectation_of(answering)
+    answer, expected, loaded = respond(filled), expectation_of(filled), filled.prepared.loaded
     if expected is not None:
-        hints = Hints(session_id, expected=expected)
-        answer.background = BackgroundTask(leave, answering.tenant_id, hints)
-    keep_afterwards(answer, session_id, answering, call="compress")
+        hints = Hints(loaded.session_id, expected=expected)
+        answer.background = BackgroundTask(leave, loaded.tenant_id, hints)
+    keep_afterwards(answer, filled, call="compress")
     return answer
 
 
@@ -247,7 +207,7 @@ def _reaches(standing: SessionSnapshot | None) -> tuple[int, int]:
     return (standing.session.last_seq, standing.session.summarized_seq) if standing else (0, 0)
 
 
-def _require_this_window(request: CompressRequest, refusal: _Refusal) -> None:
+def _require_this_window(request: CompressRequest, told: int | None, refusal: _Refusal) -> None:
     """Refuse a limit of another window: far larger than the window named by the request.
 
     A somewhat larger limit is no contradiction: a caller may name a smaller window to keep room to spare.
@@ -255,7 +215,7 @@ def _require_this_window(request: CompressRequest, refusal: _Refusal) -> None:
     Raises:
         ProblemError: The limit leaves no reason to shorten the window.
     """
-    told, real = request.context_window, MAX_WINDOW if refusal.is_beyond else refusal.limit_tokens
+    real = MAX_WINDOW if refusal.is_beyond else refusal.limit_tokens
     if told is None or real is None or real < told * OTHER_WINDOW:
         return
     said = f"more than {real}" if refusal.is_beyond else str(real)
@@ -281,19 +241,18 @@ def _learn(caller: Caller, session_id: str, model: str, refusal: _Refusal) -> No
     committed(lambda db: learn_limit(db, caller.tenant_id, seen, floor_tokens=floor))
 
 
-def _settle(tenant_id: UUID, seen: SessionSnapshot | None, model: str) -> SessionSnapshot | None:
+def _settle(loaded: LoadedRequest, seen: SessionSnapshot) -> SessionSnapshot | None:
     """Activate a prepared summary, so that covered messages need not be cut."""
-    if seen is None or not seen.session.has_prepared:
+    tenant_id, session = loaded.tenant_id, seen.session
+    if not session.has_prepared:
         return seen
-    session = seen.session
 
     def activate(db: Transaction) -> None:
         if is_indexed(db, tenant_id, session, through_seq=session.prepared_seq):
             activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
 
     committed(activate)
-    with read_transaction() as db:
-        return find_standing(db, tenant_id, session.session_id, model)
+    return loaded.at(_find_again(loaded)).standing
 
 
 def _cut(tenant_id: UUID, seen: SessionSnapshot, cut: EmergencyCut) -> bool:

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Generic
 from uuid import UUID
 
-from api.context.request import ContextRequest, Request, SentHistory
+from api.context.request import ContextRequest, SentHistory
 from api.http.errors import ProblemError
 from api.settings import api_settings
 from api.turns.intake import describe_messages
@@ -70,7 +69,7 @@ def _brings_own(request: ContextRequest, new: Sequence[Message]) -> bool:
 
 
 @dataclass(frozen=True)
-class NewPart(Generic[Request]):
+class NewPart:
     """The new part of a request.
 
     Attributes:
@@ -78,7 +77,7 @@ class NewPart(Generic[Request]):
         again: Stored messages at the end of the log that the request brings again as new.
     """
 
-    request: Request
+    request: ContextRequest
     again: tuple[Message, ...] = ()
 
     def before(self, standing: SessionSnapshot | None) -> SessionSnapshot | None:
@@ -92,7 +91,7 @@ class NewPart(Generic[Request]):
         return replace(standing, session=replace(session, last_seq=first_seq - 1, history_tokens=tokens))
 
 
-def find_new_part(tenant_id: UUID, session_id: str, request: Request) -> NewPart[Request]:
+def find_new_part(tenant_id: UUID, session_id: str, request: ContextRequest) -> NewPart:
     """Leave the stored messages out of a request with the whole history.
 
     If every message is stored, the messages after the last answer are the new ones.

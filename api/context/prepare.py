@@ -1,16 +1,13 @@
 """Decisions about a request before laying out history: models, tools, preflight."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from uuid import UUID
 
-from api.catalogs.budgets import profiles
-from api.context import artifact_summaries as in_force
-from api.context.artifact_plan import ModelChoice
 from api.context.reported_usage import caches, learned_rule
-from api.context.request import ContextRequest, ParsedRequest
-from api.context.tail import count_request_tools, system_message
+from api.context.request import ParsedRequest, ask
+from api.context.session_request import LoadedRequest, PreparedRequest
+from api.context.tail import count_request_tools, load_tail, system_message
 from api.context.tools import (
     Beside,
     ChosenTools,
@@ -24,7 +21,6 @@ from api.context.tools import (
     used_tools,
 )
 from api.preflight.decide import Conversation, PreflightResult, preflight_for
-from context.artifact_plans.needs_plan import ModelConfig, ModelDefaults, is_expensive_primary
 from context.catalog.fit import CatalogOverBudgetError
 from context.conversation.turns import open_turn_of
 from context.preflight.choose_tools import cut_skills
@@ -40,96 +36,51 @@ from context.preflight.types import (
 )
 from context.providers.prompt_cache import keeps_list_of_tools
 from context.recall.ranking import find_question
-from context.shadow.verdict import EVERY_PART, ShadowPart
-from context.tokens.budget import Budget
+from context.shadow.verdict import ShadowPart
 from context.types import Message
-from models.artifacts.settings import planning_settings
-from models.read_ahead import ReadAhead
+from models.telemetry.tracing import span
 
 CHARS_A_TOKEN = 4
 """Approximate characters of a system prompt per token, for a comparison only."""
 
 
-@dataclass(frozen=True)
-class RequestPlace:
-    """Tenant, session and recent history of a request, and rows of the session that were read ahead."""
-
-    tenant_id: UUID
-    session_id: str
-    tail: Sequence[Message]
-    ahead: ReadAhead | None = None
-
-
-def choose_models(tenant_id: UUID, request: ContextRequest) -> ModelChoice:
-    """Choose the planner and summarizer models of a request; empty for the defaults.
-
-    Only defaults and models of the allow-list are accepted.
-
-    Raises:
-        InvalidInputError: A model is not allowed.
-    """
-    settings = planning_settings()
-    defaults = ModelDefaults(in_force.planner.find() or "", in_force.summarizer.find() or "")
-    config = ModelConfig.from_request(
-        request.model,
-        planner=request.planner_model,
-        summarizer=request.summarizer_model,
-        defaults=defaults,
-        allowed=settings.model_overrides,
-    )
-    price = profiles.find(tenant_id, request.model).usd_per_input_token
-    return ModelChoice(
-        "" if config.context_planner == defaults.context_planner else config.context_planner,
-        "" if config.summarizer == defaults.summarizer else config.summarizer,
-        is_expensive_primary=is_expensive_primary(
-            price, settings.expensive_usd_per_token, model=request.model
-        ),
-    )
-
-
-def prepare(
-    place: RequestPlace,
-    request: ContextRequest,
-    given: ParsedRequest,
-    budget: Budget,
-    applied: Collection[ShadowPart] = EVERY_PART,
-    *,
-    is_trial: bool = False,
-) -> ParsedRequest:
+def prepare(loaded: LoadedRequest) -> PreparedRequest:
     """Classify the new message, then choose and fit the tools.
 
     Tools called in history stay in any case, and so do the tools with the best match of words: categories
     know usual tools, the ranking knows the caller's. The hint goes to the place chosen by the request,
     never into the user's own words. Text not written by a user is not classified.
 
-    Args:
-        place: Tenant, session and recent history.
-        request: The request.
-        given: The parsed request.
-        budget: The window.
-        applied: Parts in use; see `context.shadow.verdict`.
-        is_trial: True for a trial: the preflight decision is then not recorded.
-
     Raises:
         ProblemError: The catalog does not exist, or the request names both a catalog and tools.
     """
+    tenant_id, model, budget = loaded.tenant_id, loaded.request.model, loaded.budget
+    tail = load_tail(tenant_id, loaded.shown, model, budget, loaded.ahead)
+    with span("rank tools"):
+        given = _choose(loaded, tail.messages)
+    size = ask(loaded.request, given, loaded.limits, loaded.standing)
+    return PreparedRequest(loaded, given, size, tail)
+
+
+def _choose(loaded: LoadedRequest, tail: Sequence[Message]) -> ParsedRequest:
+    tenant_id, request, given = loaded.tenant_id, loaded.request, loaded.parsed
     offered = offer_tools(
-        *(place.tenant_id, request.tools, request.catalog, request.wire, request.model),
-        session_id=place.session_id,
+        *(tenant_id, request.tools, request.catalog, request.wire, request.model),
+        session_id=loaded.session_id,
     )
-    question = find_question(given.new, place.tail)
-    used = used_tools(offered, [*place.tail, *given.new], request.wire)
-    judged = _judge(place, request, offered, question, called=used, is_trial=is_trial)
-    judged = _with_all_tools(judged, place, given, offered, applied=applied, model=request.model)
+    question = find_question(given.new, tail)
+    used = used_tools(offered, [*tail, *given.new], request.wire)
+    judged = _judge(loaded, offered, question, called=used)
+    judged = _with_all_tools(judged, loaded, tail, offered)
     allowed = judged.found.tool_allowlist
     known = offered.names if offered.tools is not None else KNOWN_TOOLS
     prompt, skills = cut_skills(given.prompt, allowed, tools=known)
     system = system_message(prompt)
-    turn = [*open_turn_of(place.tail, given.new), *given.new]
-    beside = Beside(budget, request.model, system.tokens if system else 0, turn)
-    choose = partial(choose_tools, place.tenant_id, offered, request.focus or question, model=request.model)
+    turn = [*open_turn_of(tail, given.new), *given.new]
+    beside = Beside(loaded.budget, request.model, system.tokens if system else 0, turn)
+    choose = partial(choose_tools, tenant_id, offered, request.focus or question, model=request.model)
     choose = partial(choose, allowed=allowed, pinned=used, top_n=request.top_n)
-    chosen = _choose_beside(beside, choose, whole=ShadowPart.CATALOG not in applied)
+    chosen = _choose_beside(beside, choose, whole=ShadowPart.CATALOG not in loaded.variant.applied)
     done = replace(
         given,
         unhinted=given.new,
@@ -160,38 +111,33 @@ def _choose_beside(beside: Beside, choose: Callable[..., ChosenTools], *, whole:
 
 
 def _with_all_tools(
-    judged: PreflightResult,
-    place: RequestPlace,
-    given: ParsedRequest,
-    offered: ToolOffer,
-    *,
-    applied: Collection[ShadowPart],
-    model: str,
+    judged: PreflightResult, loaded: LoadedRequest, tail: Sequence[Message], offered: ToolOffer
 ) -> PreflightResult:
     """Drop the filter if in shadow, or if it costs more cached tokens than it saves."""
-    if ShadowPart.FILTERING not in applied:
+    if ShadowPart.FILTERING not in loaded.variant.applied:
         return replace(judged, found=unfiltered(judged.found, SHADOWED))
-    if _keeps_tools(place, given, offered, judged, model):
+    if _keeps_tools(loaded, tail, offered, judged):
         return replace(judged, found=unfiltered(judged.found, KEPT))
     return judged
 
 
 def _keeps_tools(
-    place: RequestPlace, given: ParsedRequest, offered: ToolOffer, judged: PreflightResult, model: str
+    loaded: LoadedRequest, tail: Sequence[Message], offered: ToolOffer, judged: PreflightResult
 ) -> bool:
     """Tell whether to send all tools, since a changed list costs more of the cached prefix than it saves."""
+    tenant_id, model, given = loaded.tenant_id, loaded.request.model, loaded.parsed
     allowed = judged.found.tool_allowlist
-    if allowed is None or not offered.tools or not caches(place.tenant_id, model):
+    if allowed is None or not offered.tools or not caches(tenant_id, model):
         return False
-    stay = {"", *allowed, *used_tools(offered, [*place.tail, *given.new], given.new[0].wire)}
+    stay = {"", *allowed, *used_tools(offered, [*tail, *given.new], given.new[0].wire)}
     ladder = ladder_of(offered)
     fewer = [place for place, name in enumerate(ladder.names) if name in stay]
-    before = place.tail[: len(place.tail) - len(open_turn_of(place.tail, given.new))]
+    before = tail[: len(tail) - len(open_turn_of(tail, given.new))]
     return keeps_list_of_tools(
         all_tokens=ladder.size(range(ladder.entries), 0).tokens,
         fewer_tokens=ladder.size(fewer, 0).tokens,
         prefix_tokens=sum(message.tokens for message in before) + len(given.prompt) // CHARS_A_TOKEN,
-        rule=learned_rule(place.tenant_id, model),
+        rule=learned_rule(tenant_id, model),
     )
 
 
@@ -211,22 +157,17 @@ def _hinted(given: ParsedRequest, place: HintPlace, prompt: str) -> ParsedReques
 
 
 def _judge(
-    place: RequestPlace,
-    request: ContextRequest,
-    offered: ToolOffer,
-    question: str,
-    *,
-    called: Collection[str],
-    is_trial: bool,
+    loaded: LoadedRequest, offered: ToolOffer, question: str, *, called: Collection[str]
 ) -> PreflightResult:
+    request, ahead = loaded.request, loaded.ahead
     return preflight_for(
-        place.tenant_id,
-        Conversation(place.session_id, place.ahead.topic if place.ahead else None),
+        loaded.tenant_id,
+        Conversation(loaded.session_id, ahead.topic if ahead else None),
         question,
         attachments=[each.media_type for each in request.attachments or ()],
         tools=offered.names if offered.tools is not None else None,
         called=called,
         matched=match_tools(offered, question),
         kind=request.kind,
-        is_trial=is_trial,
+        is_trial=not loaded.variant.records,
     )

@@ -2,19 +2,19 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 import orjson
 from fastapi import Response
 from sqlalchemy.dialects.postgresql import Range
 
-from api.context.activation import CacheForecast, RequestSize, cache_report, forecast_cache
+from api.context.activation import cache_report
 from api.context.fill import FilledWindow
 from api.context.recall import recall_report
 from api.context.reported_usage import shares
-from api.context.request import ContextRequest, ParsedRequest, WindowLimits
+from api.context.request import ContextRequest, ParsedRequest
+from api.context.session_request import PreparedRequest
 from api.context.usage_report import artifact_members, tool_exclusions, tool_members
 from api.http.values import encode
 from api.preflight.routes import preflight_json
@@ -129,109 +129,77 @@ def freshness(standing: SessionSnapshot | None) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class ResponseInputs:
-    """Inputs of an answer.
+def respond(
+    filled: FilledWindow, activation: Activation | None = None, *, shadow: Mapping[str, Any] | None = None
+) -> Response:
+    """Write a window down as an answer.
 
-    Attributes:
-        tenant_id: The caller's tenant.
-        request: The request.
-        given: The parsed request, with the choices made.
+    Args:
         filled: The window.
-        standing: The session's state; None for an unstored session.
-        asked: Size of the request beside history.
-        limits: Limits of the window from other sources.
         activation: Reason for the summary's activation now; None without an activation.
-        prepared: The session's true state, if a part is in shadow; else the same as `standing`.
         shadow: The answer's section on shadow mode; None without shadow parts.
     """
-
-    tenant_id: UUID
-    request: ContextRequest
-    given: ParsedRequest
-    filled: FilledWindow
-    standing: SessionSnapshot | None
-    asked: RequestSize
-    limits: WindowLimits
-    activation: Activation | None = None
-    prepared: SessionSnapshot | None = None
-    shadow: Mapping[str, Any] | None = None
-
-    @property
-    def forecast(self) -> CacheForecast:
-        """Forecast of the provider's cached part of the window."""
-        return forecast_cache(self.standing, self.asked, self.filled.window)
-
-
-def respond(answering: ResponseInputs) -> Response:
-    """Write a window down as an answer."""
-    request, given, standing, asked = (
-        answering.request,
-        answering.given,
-        answering.standing,
-        answering.asked,
-    )
-    window, shelving = (
-        _with_tools_left_out(answering.filled.window, given, explain=request.explain),
-        answering.filled.shelving,
-    )
+    prepared = filled.prepared
+    tenant_id, request, given = prepared.tenant_id, prepared.request, prepared.given
+    standing, size, shelving = prepared.standing, prepared.size, filled.shelving
+    window = _with_tools_left_out(filled.window, given, explain=request.explain)
     utilization = {
-        **utilization_of(window, standing, asked.budget, model=request.model, goal=request.focus),
-        **artifact_members(answering.tenant_id, shelving, window.shelved, model=request.model),
+        **utilization_of(window, standing, size.budget, model=request.model, goal=request.focus),
+        **artifact_members(tenant_id, shelving, window.shelved, model=request.model),
         "tools": tool_members(given.chosen, explain=request.explain),
         "cache": {
-            **cache_report(standing, asked, answering.forecast, answering.activation),
-            "found_share": round(shares.find(answering.tenant_id, request.model).share, 4),
-            "in_place": list(answering.filled.in_place),
+            **cache_report(standing, size, filled.forecast, activation),
+            "found_share": round(shares.find(tenant_id, request.model).share, 4),
+            "in_place": list(filled.inputs.in_place),
             "behind_history": [one.artifact.artifact_id for one in window.shelved.execution.used],
         },
         "limits": {
             "asked": request.context_window,
-            "learned": answering.limits.learned,
-            "in_force": asked.budget.context_window,
-            "history": answering.limits.history,
+            "learned": prepared.loaded.limits.learned,
+            "in_force": size.budget.context_window,
+            "history": prepared.loaded.limits.history,
         },
     }
     if request.was_cleaned:
         certificate = window.certificate
         repaired = replace(certificate, repairs=(*certificate.repairs, f"request: {CLEANED}"))
         window = replace(window, certificate=repaired)
-    window, tools = _with_marks(window, answering)
+    window, tools = _with_marks(window, prepared)
     answer = window_answer(
         window,
         wire=request.wire,
         tools=tools,
         preflight=preflight_json(given.judged.found) if given.judged else None,
         utilization=utilization,
-        standing=answering.prepared or standing,
-        shadow=answering.shadow,
+        standing=prepared.loaded.standing,
+        shadow=shadow,
     )
     return Response(answer, media_type="application/json")
 
 
-def expectation_of(answering: ResponseInputs) -> Expectation | None:
+def expectation_of(filled: FilledWindow) -> Expectation | None:
     """Write down what the provider should find, for the turn's report; None for an unstored session."""
-    standing = answering.standing
+    standing = filled.prepared.standing
     if standing is None:
         return None
     return Expectation(
         standing.session.session_id,
         standing.session.last_seq,
-        answering.request.model,
-        answering.filled.window.certificate.input_tokens,
-        answering.forecast.expected_tokens,
+        filled.prepared.request.model,
+        filled.window.certificate.input_tokens,
+        filled.forecast.expected_tokens,
         as_of=standing.now,
-        is_anew=answering.filled.shelving.is_anew,
-        hidden=_hidden(standing.session, answering),
-        bare_from=answering.filled.bare_from,
+        is_anew=filled.shelving.is_anew,
+        hidden=_hidden(standing.session, filled),
+        bare_from=filled.bare_from,
     )
 
 
-def _hidden(session: SessionState, answering: ResponseInputs) -> Range[int] | None:
+def _hidden(session: SessionState, filled: FilledWindow) -> Range[int] | None:
     """Name the raw messages that the next window hides too; None where nothing is new."""
-    asked, shown = answering.asked, answering.filled.window.first_seq
+    size, shown = filled.prepared.size, filled.window.first_seq
     first, raw_from = shown or session.last_seq + 1, session.tail_from + 1
-    is_smaller = asked.budget.is_narrowed or asked.budget.context_window < asked.lasting.context_window
+    is_smaller = size.budget.is_narrowed or size.budget.context_window < size.lasting.context_window
     if is_smaller or first == max(session.shown_from, raw_from):
         return None
     return Range(raw_from, first) if first > raw_from else Range(empty=True)
@@ -251,9 +219,9 @@ def _with_tools_left_out(window: Window, given: ParsedRequest, *, explain: bool)
     return replace(window, certificate=certificate)
 
 
-def _with_marks(window: Window, answering: ResponseInputs) -> tuple[Window, list[JsonObject] | None]:
+def _with_marks(window: Window, prepared: PreparedRequest) -> tuple[Window, list[JsonObject] | None]:
     """Mark the beginning shared with the next request, in a format with cache marks, unless marks are off."""
-    request, tools = answering.request, answering.given.chosen.tools or None
+    request, tools = prepared.request, prepared.given.chosen.tools or None
     if tools:
         window, tools = _with_few_tool_marks(window, tools, request)
     if not format_of(request.wire).has_cache_marks or not api_settings().cache_marks:
@@ -267,7 +235,7 @@ def _with_marks(window: Window, answering: ResponseInputs) -> tuple[Window, list
         tokens["tools"],
         before,
         window.certificate.input_tokens,
-        goes_on=answering.asked.goes_on or not passing,
+        goes_on=prepared.size.goes_on or not passing,
     )
     items, tools = place_marks(window.items, tools, prefix, cache_rule(request.model))
     return replace(window, items=items), tools

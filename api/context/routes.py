@@ -3,7 +3,6 @@
 import time
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,20 +16,12 @@ from api.answers.context import BatchedContexts, ContextWindow
 from api.cache import RecentCache
 from api.context.activation import settle
 from api.context.after_answer import keep_afterwards, learn_request, may_be_ridden, remember_prefix
-from api.context.ahead import read_ahead_for
-from api.context.fill import FilledWindow, WindowQuery, fill_window, load_tail
-from api.context.full_history import NewPart, find_new_part, stand_under
-from api.context.prepare import RequestPlace, prepare
-from api.context.request import (
-    ContextRequest,
-    ParsedRequest,
-    ask,
-    budget_of,
-    find_limits,
-    read_request,
-    with_known_window,
-)
-from api.context.respond import ResponseInputs, expectation_of, respond
+from api.context.fill import FilledWindow, build_window
+from api.context.full_history import find_new_part
+from api.context.prepare import prepare
+from api.context.request import ContextRequest, read_request
+from api.context.respond import expectation_of, respond
+from api.context.session_request import PreparedRequest, WindowVariant, load_request
 from api.context.usage_report import UseOfArtifacts, remember_use
 from api.http.call import BatchCall, BodyCall, SessionId, documented, read_as
 from api.http.caller_limits import limits
@@ -38,18 +29,17 @@ from api.http.errors import ProblemError, known, problem_of
 from api.http.values import check_id
 from api.http.waiting import wait_for_turn, wait_for_work
 from api.settings import api_settings
-from api.shadow.record import BuiltWindow, Shadow, VariantQuery, as_shown, record_shadow, shadow_of
+from api.shadow.record import Shadow, record_shadow, shadow_of
 from api.turns.routes import lines_of
 from context.certificate import Certificate
 from context.shadow.verdict import ShadowPart
 from context.tokens.text import LineCounts, counting_with
+from context.window.activation import Activation
 from models.conversations.standing import SessionSnapshot
-from models.database import one_reading_connection, read_transaction
+from models.database import one_reading_connection
 from models.due_work.queue import WorkKind
 from models.hints import NO_HINTS
-from models.learning.cache_found import Expectation
 from models.telemetry.counters import Counted, count
-from models.telemetry.tracing import span
 from models.tenants.tenant import Caller
 
 router = APIRouter(prefix="/v1", tags=["context"])
@@ -98,68 +88,44 @@ def answer_context(
         request = request.model_copy(update={"wait_ms": 0})
     wait_for_turn(tenant_id, session_id, request.after_turn, request.wait_ms)
     part = find_new_part(tenant_id, session_id, request)
-    request, given = part.request, read_request(part.request)
+    parsed = read_request(part.request)
     if request.wait_ms:
         wait_for_work(tenant_id, WorkKind.SUMMARIZE, session_id, request.wait_ms)
     # A caller that waits for a plan would hold the connection meanwhile.
     connection = nullcontext() if request.wait_ms else one_reading_connection()
     with connection, counting_with(_line_counts.find(tenant_id, lambda: LineCounts(_MOST_LINES))):
-        return _answer(tenant_id, session_id, part, given, is_trial=is_trial)
+        shadow = shadow_of(tenant_id)
+        variant = WindowVariant(shadow.applied, records=not is_trial, asks_plans=not is_trial)
+        loaded = load_request(tenant_id, session_id, part, parsed, variant)
+        prepared, activation = _settled(prepare(loaded))
+        filled = build_window(prepared)
+        answer = respond(filled, activation, shadow=shadow.members)
+        if not is_trial:
+            _conclude(answer, filled, shadow)
+    return answer
 
 
-def _answer(
-    tenant_id: UUID, session_id: str, part: NewPart[ContextRequest], given: ParsedRequest, *, is_trial: bool
-) -> Response:
-    request = part.request
-    shadow, read = shadow_of(tenant_id), given
-    with span("load standing"), read_transaction() as db:
-        ahead = read_ahead_for(db, tenant_id, session_id, request, given, applied=shadow.applied)
-        standing = ahead.standing if ahead else None
-        limits = find_limits(db, tenant_id, request.model, session_id, standing)
-    request = with_known_window(tenant_id, request, standing)
-    budget = budget_of(request, limits)
-    under = partial(stand_under, tenant_id, request=request, new=given.new, budget=budget)
-    standing = part.before(under(standing))
-    shown = as_shown(standing, shadow.applied)
-    tail = load_tail(tenant_id, shown, request.model, budget, ahead)
-    with span("rank tools"):
-        place = RequestPlace(tenant_id, session_id, tail.messages, ahead)
-        given = prepare(place, request, given, budget, shadow.applied, is_trial=is_trial)
-    asked, before = ask(request, given, limits, standing), standing
-    standing, activation = settle(tenant_id, standing, asked, keep=not is_trial) if standing else (None, None)
-    is_same = standing is before
-    if not is_same:  # it was read again: the window is of that moment, whoever changed the session meanwhile
-        standing = part.before(under(standing))
-        shown = as_shown(standing, shadow.applied)
-    if ShadowPart.SUMMARIES not in shadow.applied:
-        activation = None
-    sought = WindowQuery(
-        tenant_id,
-        request,
-        given,
-        shown,
-        asked.budget,
-        shadow.applied,
-        is_trial=is_trial,
-        ahead=ahead if is_same else None,
-    )
-    filled = fill_window(sought, tail if is_same else None)
-    if standing and not is_trial:
-        learn_request(tenant_id, standing, asked)
-    said = shadow.members
-    answering = ResponseInputs(
-        tenant_id, request, given, filled, shown, asked, limits, activation, prepared=standing, shadow=said
-    )
-    answer = respond(answering)
-    if is_trial:
-        return answer
-    asking = VariantQuery(tenant_id, session_id, request, read, standing, limits)
-    answer.background = _afterwards(sought, filled, asking, shadow, expectation_of(answering))
-    keep_afterwards(answer, session_id, answering, call="context")
-    _count(shown, filled.window.certificate)
+def _settled(prepared: PreparedRequest) -> tuple[PreparedRequest, Activation | None]:
+    """Activate the prepared summary if the request is a good moment; the window is of the state after."""
+    standing, variant = prepared.loaded.standing, prepared.variant
+    if standing is None:
+        return prepared, None
+    settled, activation = settle(prepared.tenant_id, standing, prepared.size, keep=variant.records)
+    if settled is not standing:
+        prepared = prepared.at(settled)
+    return prepared, activation if ShadowPart.SUMMARIES in variant.applied else None
+
+
+def _conclude(answer: Response, filled: FilledWindow, shadow: Shadow) -> None:
+    """Store and count an answered request, and leave to the time after the answer what can wait."""
+    prepared = filled.prepared
+    if prepared.loaded.standing:
+        learn_request(prepared.tenant_id, prepared.loaded.standing, prepared.size)
+    answer.background = _afterwards(filled, shadow)
+    keep_afterwards(answer, filled, call="context")
+    _count(prepared.standing, filled.window.certificate)
     if filled.shelving.artifacts:
         count(Counted.PLANNING, filled.shelving.planned.outcome)
-    return answer
 
 
 def _count(standing: SessionSnapshot | None, certificate: Certificate) -> None:
@@ -172,26 +138,22 @@ def _count(standing: SessionSnapshot | None, certificate: Certificate) -> None:
         count(Counted.CONTEXT_TOKENS, "saved", by=max(standing.session.summarized_tokens - notes, 0))
 
 
-def _afterwards(
-    sought: WindowQuery,
-    filled: FilledWindow,
-    asking: VariantQuery,
-    shadow: Shadow,
-    expected: Expectation | None,
-) -> BackgroundTasks | None:
+def _afterwards(filled: FilledWindow, shadow: Shadow) -> BackgroundTasks | None:
     """Build the tasks after the answer; a lost task is harmless."""
-    judged, shelved = sought.given.judged, filled.window.shelved
+    prepared, loaded = filled.prepared, filled.prepared.loaded
+    judged, shelved = prepared.given.judged, filled.window.shelved
     later, use = BackgroundTasks(), None
     if shelved.execution.records and not shadow.tries(ShadowPart.EXTRACTS):
-        session = sought.standing.session if sought.standing else None
-        use = UseOfArtifacts(session, asking.session_id, asking.request.model, filled.shelving, shelved)
-    hints = replace(judged.hints if judged else NO_HINTS, session_id=asking.session_id, expected=expected)
+        session = prepared.standing.session if prepared.standing else None
+        use = UseOfArtifacts(session, loaded.session_id, loaded.request.model, filled.shelving, shelved)
+    hints = judged.hints if judged else NO_HINTS
+    hints = replace(hints, session_id=loaded.session_id, expected=expectation_of(filled))
     if use or hints.is_worth_it:
-        later.add_task(remember_use, sought.tenant_id, use, hints)
-    if may_be_ridden(sought):
-        later.add_task(remember_prefix, sought.tenant_id, sought, filled)
+        later.add_task(remember_use, loaded.tenant_id, use, hints)
+    if may_be_ridden(prepared):
+        later.add_task(remember_prefix, filled)
     if shadow.is_recorded:
-        later.add_task(record_shadow, asking, BuiltWindow(sought.given, filled), shadow)
+        later.add_task(record_shadow, filled, shadow)
     return later if later.tasks else None
 
 

@@ -22,8 +22,9 @@ from context.wire.parts import without_compaction
 from models.conversations.history import load_newest
 from models.conversations.session_state import COUNTS_REVISION, SessionState
 from models.conversations.standing import SessionSnapshot
-from models.database import Transaction
-from models.read_ahead import NewestMessages
+from models.database import Transaction, read_transaction
+from models.read_ahead import NewestMessages, ReadAhead
+from models.telemetry.tracing import span
 
 MIN_READ, MAX_READ = 64, 2_000
 """Fewest and most messages of a query."""
@@ -91,6 +92,36 @@ class RecentMessages:
 
 
 recent = RecentMessages()
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The newest raw messages of a session.
+
+    Attributes:
+        messages: Oldest first.
+        unread: Older ones that were not read.
+    """
+
+    messages: Sequence[Message] = ()
+    unread: Unread | None = None
+
+
+def load_tail(
+    tenant_id: UUID,
+    standing: SessionSnapshot | None,
+    model: str,
+    budget: Budget,
+    ahead: ReadAhead | None = None,
+) -> Tail:
+    """Read the newest raw messages, as many as the budget may take."""
+    if standing is None:
+        return Tail()
+    with span("load tail") as step, read_transaction() as db:
+        newest = ahead.newest if ahead else None
+        tail = Tail(*read_tail(db, tenant_id, standing, model, budget, newest=newest))
+        step.tell(afterturn__messages=len(tail.messages))
+        return tail
 
 
 def read_tail(

@@ -13,7 +13,7 @@ from starlette.background import BackgroundTask
 from api.answers.base import answers
 from api.answers.catalogs import PreflightConfig
 from api.answers.context import PreflightDecision
-from api.context.fill import load_tail
+from api.context.tail import load_tail
 from api.context.tools import ToolOffer, match_tools, name_tools, used_tools
 from api.hints import leave
 from api.http.call import Body, BodyCall, documented

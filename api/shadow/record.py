@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from secrets import token_bytes
 from typing import Any
@@ -12,17 +12,15 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.cache import FreshCache
-from api.context.fill import FilledWindow, Tail, WindowQuery, fill_window, load_tail
-from api.context.prepare import RequestPlace, prepare
-from api.context.request import ContextRequest, ParsedRequest, WindowLimits, budget_of
+from api.context.fill import FilledWindow, build_window
+from api.context.prepare import prepare
+from api.context.session_request import LoadedRequest, WindowVariant
 from api.context.usage_report import UseOfArtifacts, remember_use
 from context.certificate import Certificate
 from context.errors import AfterturnError
 from context.shadow.facts import compare_facts, names_in, pack, texts_of
 from context.shadow.verdict import EVERY_PART, ShadowPart, applied_beside, trials
-from context.types import Message
 from models.conversations.session import find_session, hold_generation
-from models.conversations.standing import SessionSnapshot
 from models.database import Transaction, best_effort_transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.shadow.reads import MOST_SALT_BYTES, ReadState, find_switch, record_reads, shadow_settings
@@ -30,85 +28,41 @@ from models.telemetry.counters import Counted, count
 from models.tenants.row_security import keep_to
 
 
-@dataclass(frozen=True)
-class VariantQuery:
-    """A context request with all inputs of its windows.
-
-    Attributes:
-        tenant_id: The caller's tenant.
-        session_id: The session's id.
-        request: The request.
-        given: The parsed request, without any choice yet.
-        standing: The session's true state; None for an unstored session.
-        limits: Limits of the windows from other sources.
-    """
-
-    tenant_id: UUID
-    session_id: str
-    request: ContextRequest
-    given: ParsedRequest
-    standing: SessionSnapshot | None
-    limits: WindowLimits
+def history_of(filled: FilledWindow) -> list[str]:
+    """List the texts of all parts outside of the request's own: notes, turns, artifacts, recall."""
+    given = filled.prepared.given
+    own = {message.raw for message in (*given.new, *given.said)}
+    return texts_of(
+        message for message in filled.window.messages if message.seq != 0 or message.raw not in own
+    )
 
 
-@dataclass(frozen=True)
-class BuiltWindow:
-    """A window, with its prepared request."""
-
-    given: ParsedRequest
-    filled: FilledWindow
-
-    @property
-    def history(self) -> list[str]:
-        """Texts of all parts outside of the request's own: notes, turns, artifacts, recall."""
-        own = {message.raw for message in (*self.given.new, *self.given.said)}
-        return texts_of(message for message in self.filled.window.messages if not _is_own(message, own))
-
-    @property
-    def hidden(self) -> Sequence[str]:
-        """Tools left out of the request."""
-        return (*self.given.chosen.filtered, *self.given.chosen.hidden)
+def hidden_tools(filled: FilledWindow) -> Sequence[str]:
+    """Name the tools left out of the request."""
+    chosen = filled.prepared.given.chosen
+    return (*chosen.filtered, *chosen.hidden)
 
 
-def _is_own(message: Message, own: set[str]) -> bool:
-    return message.seq == 0 and message.raw in own
-
-
-def as_shown(standing: SessionSnapshot | None, applied: frozenset[ShadowPart]) -> SessionSnapshot | None:
-    """Return the session's state for a window with the given parts; without summaries all is raw.
-
-    A provider's compaction is the provider's own, and stays.
-    """
-    if standing is None or ShadowPart.SUMMARIES in applied or standing.compacted:
-        return standing
-    return replace(standing, session=standing.session.unsummarized, summary=None)
-
-
-def lay_window(asking: VariantQuery, applied: frozenset[ShadowPart]) -> BuiltWindow:
+def try_variant(loaded: LoadedRequest, applied: frozenset[ShadowPart]) -> FilledWindow:
     """Make a window with the given parts, without counting, recording or activating anything.
 
     Raises:
         AfterturnError: The required parts are too large for the window.
     """
-    request = asking.request.model_copy(update={"wait_ms": 0})
-    budget = budget_of(request, asking.limits)
-    standing = as_shown(asking.standing, applied)
-    tail: Tail = load_tail(asking.tenant_id, standing, request.model, budget)
-    place = RequestPlace(asking.tenant_id, asking.session_id, tail.messages)
-    given = prepare(place, request, asking.given, budget, applied, is_trial=True)
-    sought = WindowQuery(asking.tenant_id, request, given, standing, budget, applied)
-    return BuiltWindow(given, fill_window(sought, tail))
+    return build_window(prepare(loaded.varied(WindowVariant(applied, records=False))))
 
 
-def lay_trials(asking: VariantQuery, wanted: Mapping[str, frozenset[ShadowPart]]) -> dict[str, BuiltWindow]:
+def try_variants(
+    loaded: LoadedRequest, wanted: Mapping[str, frozenset[ShadowPart]]
+) -> dict[str, FilledWindow]:
     """Make several windows; a failing window is left out."""
-    laid = {}
+    tried = {}
     for name, applied in wanted.items():
         try:
-            laid[name] = lay_window(asking, applied)
+            tried[name] = try_variant(loaded, applied)
         except AfterturnError:
             continue
-    return laid
+    return tried
 
 
 log = structlog.get_logger()
@@ -166,72 +120,73 @@ def shadow_of(tenant_id: UUID) -> Shadow:
     return Shadow(parts, bool(parts) and random.random() < shadow_settings().shadow_share)  # noqa: S311 - a sample
 
 
-def record_shadow(asking: VariantQuery, served: BuiltWindow, shadow: Shadow) -> None:
+def record_shadow(served: FilledWindow, shadow: Shadow) -> None:
     """Make the unserved windows, and record the differences; a lost record is harmless."""
-    tenant_id = asking.tenant_id
+    loaded = served.prepared.loaded
+    tenant_id = loaded.tenant_id
     keep_to(tenant_id)
     try:
-        laid = lay_trials(asking, _comparable(asking, shadow))
-        rows = rows_of(asking, served, laid)
+        tried = try_variants(loaded, _comparable(served, shadow))
+        rows = rows_of(served, tried)
         with best_effort_transaction() as db:
-            recorded = rows if rows and _holds(db, asking) else []
+            recorded = rows if rows and _holds(db, loaded) else []
             if recorded:
                 record_reads(db, tenant_id, recorded)
                 enqueue(db, tenant_id, WorkKind.SHADOW, JUDGE, delay_s=shadow_settings().shadow_judge_s)
         for row in recorded:
             count(Counted.SHADOW_TOKENS, row["part"], "sent", by=row["served_tokens"])
             count(Counted.SHADOW_TOKENS, row["part"], "would", by=row["would_tokens"])
-        _prepare_artifacts(asking, laid.get(ShadowPart.EXTRACTS))
+        _prepare_artifacts(tried.get(ShadowPart.EXTRACTS))
     except SQLAlchemyError as error:
-        log.warning("shadow_record_lost", session_id=asking.session_id, error=type(error).__name__)
+        log.warning("shadow_record_lost", session_id=loaded.session_id, error=type(error).__name__)
 
 
-def _comparable(asking: VariantQuery, shadow: Shadow) -> Mapping[str, frozenset[ShadowPart]]:
+def _comparable(served: FilledWindow, shadow: Shadow) -> Mapping[str, frozenset[ShadowPart]]:
     """Choose the windows to compare: after an emergency, no cut history stands for all raw turns."""
-    wanted = trials(shadow.parts)
-    shown = as_shown(asking.standing, shadow.applied)
+    wanted, shown = trials(shadow.parts), served.prepared.standing
     if ShadowPart.SUMMARIES in shadow.applied or shown is None or shown.session.left_out is None:
         return wanted
     return {name: applied for name, applied in wanted.items() if ShadowPart.SUMMARIES not in applied}
 
 
-def _holds(db: Transaction, asking: VariantQuery) -> bool:
+def _holds(db: Transaction, loaded: LoadedRequest) -> bool:
     """Lock the session as read: a session erased or changed meanwhile is not recorded."""
-    standing = asking.standing
-    if standing is None:
-        return find_session(db, asking.tenant_id, asking.session_id) is None
-    return hold_generation(db, asking.tenant_id, asking.session_id, standing.session.generation)
+    if loaded.standing is None:
+        return find_session(db, loaded.tenant_id, loaded.session_id) is None
+    generation = loaded.standing.session.generation
+    return hold_generation(db, loaded.tenant_id, loaded.session_id, generation)
 
 
-def _prepare_artifacts(asking: VariantQuery, laid: BuiltWindow | None) -> None:
+def _prepare_artifacts(tried: FilledWindow | None) -> None:
     """Queue the summaries of artifacts, as a request with use of summaries would."""
-    if laid is None or asking.standing is None:
+    if tried is None or tried.prepared.loaded.standing is None:
         return
-    shelved = laid.filled.window.shelved
-    if shelved.execution.records:
-        session, model = asking.standing.session, asking.request.model
-        use = UseOfArtifacts(session, asking.session_id, model, laid.filled.shelving, shelved)
-        remember_use(asking.tenant_id, use)
+    loaded, shelved = tried.prepared.loaded, tried.window.shelved
+    if shelved.execution.records and loaded.standing:
+        session, model = loaded.standing.session, loaded.request.model
+        use = UseOfArtifacts(session, loaded.session_id, model, tried.shelving, shelved)
+        remember_use(loaded.tenant_id, use)
 
 
-def rows_of(asking: VariantQuery, served: BuiltWindow, laid: dict[str, BuiltWindow]) -> list[dict[str, Any]]:
+def rows_of(served: FilledWindow, tried: Mapping[str, FilledWindow]) -> list[dict[str, Any]]:
     """Build the records of a read: numbers, and digests of facts and tools until the next turn."""
-    session = asking.standing.session if asking.standing else None
+    loaded = served.prepared.loaded
+    session = loaded.standing.session if loaded.standing else None
     read_id, salt = uuid4(), token_bytes(MOST_SALT_BYTES)
-    history, names_of = served.history, cache(names_in)
+    history, names_of = history_of(served), cache(names_in)
     rows = []
-    for name, other in laid.items():
-        facts = compare_facts(history, other.history, find=names_of)
-        gone = set(other.hidden) - set(served.hidden)
+    for name, other in tried.items():
+        facts = compare_facts(history, history_of(other), find=names_of)
+        gone = set(hidden_tools(other)) - set(hidden_tools(served))
         rows.append(
             {
                 "read_id": read_id,
                 "part": name,
-                "session_id": asking.session_id,
+                "session_id": loaded.session_id,
                 "generation": session.generation if session else 1,
                 "after_seq": session.last_seq if session else 0,
-                "new_messages": len(asking.given.new),
-                "model": asking.request.model,
+                "new_messages": len(loaded.parsed.new),
+                "model": loaded.request.model,
                 "served_tokens": _tokens(served),
                 "would_tokens": _tokens(other),
                 "served": numbers_of(served),
@@ -247,13 +202,13 @@ def rows_of(asking: VariantQuery, served: BuiltWindow, laid: dict[str, BuiltWind
     return rows
 
 
-def _tokens(laid: BuiltWindow) -> int:
-    return laid.filled.window.certificate.input_tokens
+def _tokens(filled: FilledWindow) -> int:
+    return filled.window.certificate.input_tokens
 
 
-def numbers_of(laid: BuiltWindow) -> dict[str, Any]:
+def numbers_of(filled: FilledWindow) -> dict[str, Any]:
     """A window's certificate in numbers: sizes by region and ranges, no name and no text."""
-    certificate: Certificate = laid.filled.window.certificate
+    certificate: Certificate = filled.window.certificate
     regions: dict[str, int] = {}
     for block in certificate.blocks:
         regions[block.source] = regions.get(block.source, 0) + block.tokens
@@ -268,5 +223,5 @@ def numbers_of(laid: BuiltWindow) -> dict[str, Any]:
         "tool_pairs_intact": certificate.tool_pairs_intact,
         "regions": regions,
         "excluded": len(certificate.excluded),
-        "tools": len(laid.given.chosen.tools or ()),
+        "tools": len(filled.prepared.given.chosen.tools or ()),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import orjson
 from fastapi import APIRouter, Query, Response
@@ -11,16 +11,24 @@ from pydantic import Field
 
 from api.answers.base import answers
 from api.answers.sessions import ShadowAnswer, TrialAnswer
-from api.context.full_history import find_new_part, stand_under
-from api.context.request import ContextRequest, budget_of, find_limits, read_request, with_known_window
+from api.context.fill import FilledWindow
+from api.context.full_history import find_new_part
+from api.context.request import ContextRequest, read_request
 from api.context.respond import certificate_members
+from api.context.session_request import load_request
 from api.http.call import BodyCall, Parameters, SessionId, documented
 from api.http.errors import committed, not_found
-from api.shadow.record import BuiltWindow, VariantQuery, lay_trials, lay_window, numbers_of, shadow_parts
+from api.shadow.record import (
+    hidden_tools,
+    history_of,
+    numbers_of,
+    shadow_parts,
+    try_variant,
+    try_variants,
+)
 from context.shadow.facts import holds
 from context.shadow.verdict import EVERY_PART, PartReport, ShadowPart, applied_beside, trials
 from context.types import Share
-from models.conversations.standing import find_standing
 from models.database import read_transaction
 from models.shadow.reads import ReadState, record_reads, report_shadow, shadow_settings
 
@@ -77,49 +85,40 @@ def try_window(session_id: SessionId, call: BodyCall) -> Response:
     tenant_id = call.caller("admin").tenant_id
     asked = call.body(ProbeRequest)
     tried = frozenset(asked.parts or shadow_parts(tenant_id) or EVERY_PART)
-    asking = _asking(tenant_id, session_id, asked)
-    served = lay_window(asking, applied_beside(tried))
-    laid = lay_trials(asking, trials(tried))
-    held = holds(served.history, asked.facts)
-    planted = _planted(asking, served, laid, asked.facts)
+    part = find_new_part(tenant_id, session_id, asked)
+    loaded = load_request(tenant_id, session_id, part, read_request(part.request))
+    if loaded.standing is None:
+        raise not_found("session")
+    served = try_variant(loaded, applied_beside(tried))
+    would_be = try_variants(loaded, trials(tried))
+    held = holds(history_of(served), asked.facts)
+    planted = _planted(served, would_be, asked.facts)
     committed(lambda db: record_reads(db, tenant_id, planted))
     answer = {
         "tried": sorted(tried),
         "served": {**_window(served), "held": held},
         "would_be": {
-            name: {**_window(one), "held": holds(one.history, asked.facts)} for name, one in laid.items()
+            name: {**_window(one), "held": holds(history_of(one), asked.facts)}
+            for name, one in would_be.items()
         },
     }
     return Response(orjson.dumps(answer), media_type="application/json")
 
 
-def _asking(tenant_id: UUID, session_id: str, request: ProbeRequest) -> VariantQuery:
-    part = find_new_part(tenant_id, session_id, request)
-    request = part.request
-    with read_transaction() as db:
-        standing = find_standing(db, tenant_id, session_id, request.model)
-        limits = find_limits(db, tenant_id, request.model, session_id, standing)
-    if standing is None:
-        raise not_found("session")
-    request = with_known_window(tenant_id, request, standing)
-    given, budget = read_request(request), budget_of(request, limits)
-    under = stand_under(tenant_id, standing, request=request, new=given.new, budget=budget)
-    return VariantQuery(tenant_id, session_id, request, given, part.before(under), limits)
-
-
-def _window(laid: BuiltWindow) -> dict[str, Any]:
-    hidden = len(laid.hidden)
-    certificate = certificate_members(laid.filled.window.certificate)
-    return {"tools": len(laid.given.chosen.tools or ()), "hidden_tools": hidden, "certificate": certificate}
+def _window(filled: FilledWindow) -> dict[str, Any]:
+    certificate = certificate_members(filled.window.certificate)
+    sent = filled.prepared.given.chosen.tools or ()
+    return {"tools": len(sent), "hidden_tools": len(hidden_tools(filled)), "certificate": certificate}
 
 
 def _planted(
-    asking: VariantQuery, served: BuiltWindow, laid: dict[str, BuiltWindow], facts: Sequence[str]
+    served: FilledWindow, would_be: dict[str, FilledWindow], facts: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Build the records of a probe, judged at once since the needed facts are known; without a session."""
     read_id = uuid4()
-    needed = [fact for fact, held in zip(facts, holds(served.history, facts), strict=True) if held]
-    session = asking.standing.session if asking.standing else None
+    needed = [fact for fact, held in zip(facts, holds(history_of(served), facts), strict=True) if held]
+    loaded = served.prepared.loaded
+    session = loaded.standing.session if loaded.standing else None
     return [
         {
             "read_id": read_id,
@@ -127,20 +126,20 @@ def _planted(
             "session_id": None,
             "generation": session.generation if session else 1,
             "after_seq": session.last_seq if session else 0,
-            "new_messages": len(asking.given.new),
-            "model": asking.request.model,
+            "new_messages": len(loaded.parsed.new),
+            "model": loaded.request.model,
             "planted": True,
-            "served_tokens": served.filled.window.certificate.input_tokens,
-            "would_tokens": one.filled.window.certificate.input_tokens,
+            "served_tokens": served.window.certificate.input_tokens,
+            "would_tokens": one.window.certificate.input_tokens,
             "served": numbers_of(served),
             "would": numbers_of(one),
-            "hidden_tools": len(set(one.hidden) - set(served.hidden)),
+            "hidden_tools": len(set(hidden_tools(one)) - set(hidden_tools(served))),
             "state": ReadState.JUDGED,
-            "judged_at": asking.standing.now if asking.standing else None,
+            "judged_at": loaded.standing.now if loaded.standing else None,
             "needed": len(needed),
-            "lost": holds(one.history, needed).count(False),
+            "lost": holds(history_of(one), needed).count(False),
         }
-        for name, one in laid.items()
+        for name, one in would_be.items()
     ]
 
 

@@ -9,8 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.context.request import NO_LIMITS, ContextRequest, read_request
-from api.shadow.record import Shadow, VariantQuery, lay_window, record_shadow
+from api.context.full_history import NewPart
+from api.context.request import ContextRequest, read_request
+from api.context.session_request import load_request
+from api.shadow.record import Shadow, record_shadow, try_variant
 from context.shadow.verdict import ShadowPart
 from models import database as session
 from models.conversations.session_state import compression_settings
@@ -332,20 +334,13 @@ def test_however_a_session_goes_its_name_goes_from_the_record(chat: Chat) -> Non
 def test_nothing_is_recorded_of_a_session_that_changed_meanwhile(chat: Chat) -> None:
     chat.say(2)
     switch(chat.tenant_id, ShadowPart.SUMMARIES)
-    asking = asking_of(chat)
+    request = ContextRequest(model="gpt-4o", messages=[{"role": "user", "content": "And now?"}])
+    loaded = load_request(chat.tenant_id, chat.session_id, NewPart(request), read_request(request))
     with session.transaction() as db:
         db.execute(text("update session set generation = generation + 1"))
     shadow = Shadow(frozenset({ShadowPart.SUMMARIES}), is_recorded=True)
-    record_shadow(asking, lay_window(asking, shadow.applied), shadow)
+    record_shadow(try_variant(loaded, shadow.applied), shadow)
     assert records(chat.tenant_id) == []
-
-
-def asking_of(chat: Chat) -> VariantQuery:
-    """A request to the session as it stands."""
-    request = ContextRequest(model="gpt-4o", messages=[{"role": "user", "content": "And now?"}])
-    return VariantQuery(
-        chat.tenant_id, chat.session_id, request, read_request(request), chat.standing, NO_LIMITS
-    )
 
 
 def test_editing_a_message_forgets_the_digests_of_its_session(chat: Chat) -> None:
