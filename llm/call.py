@@ -197,8 +197,6 @@ def _arguments(
     }
     if request.response_format is not None:
         arguments["response_format"] = request.response_format
-    if request.tools:
-        arguments |= {"tools": [dict(tool) for tool in request.tools], "tool_choice": "none"}
     if settings.llm_api_key is not None:
         arguments["api_key"] = settings.llm_api_key.get_secret_value()
     if settings.llm_api_base is not None:

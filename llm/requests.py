@@ -40,7 +40,6 @@ class CompletionRequest:
         work_id: The asking work.
         temperature: Sampling temperature; 0 repeats itself as far as the provider can.
         response_format: OpenAI's `response_format`; left out for a provider without support.
-        tools: Definitions before the messages, as sent by the chat; no tool may be called.
         summary_input: The question as values, for the built-in `extractive` model.
         artifact_input: A question about an artifact as values, for the built-in model.
     """
@@ -55,7 +54,6 @@ class CompletionRequest:
     work_id: int | None = None
     temperature: float = 0
     response_format: JsonObject | None = None
-    tools: Sequence[JsonObject] = ()
     summary_input: SummaryInput | None = None
     artifact_input: ArtifactInput | None = None
 

@@ -78,7 +78,6 @@ def _handlers() -> Mapping[WorkKind, Handler]:
             thresholds=thresholds,
             gate=GateSettings(min_progress=thresholds.min_progress),
             activation=settings.activation_settings,
-            ride_price_share=settings.ride_price_share,
         ),
         WorkKind.RECALL: partial(index_session, settings=recall_settings()),
         WorkKind.SWEEP: partial(

@@ -1,4 +1,4 @@
-"""After an answer: hints to the background, the beginning of the request, and the served window kept."""
+"""After an answer: hints to the background, and the served window kept."""
 
 import random
 from dataclasses import replace
@@ -11,13 +11,8 @@ from starlette.background import BackgroundTask, BackgroundTasks
 
 from api.context.activation import RequestSize, wants_work
 from api.context.fill import FilledWindow
-from api.context.session_request import PreparedRequest
-from context.shadow.verdict import EVERY_PART
-from context.window.prefix_reuse import prefix_of
 from models.conversations.served_window import NewWindow, keep_window, served_window_settings
 from models.conversations.session import remember_request
-from models.conversations.session_notes import keep_prefix
-from models.conversations.session_state import compression_settings
 from models.conversations.standing import SessionSnapshot
 from models.database import best_effort_transaction
 from models.due_work.queue import WorkKind, enqueue
@@ -61,33 +56,6 @@ def learn_request(tenant_id: UUID, standing: SessionSnapshot, asked: RequestSize
                 )
             if pressing:
                 enqueue(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
-    except SQLAlchemyError as error:
-        log.warning("hint_lost", session_id=session.session_id, error=type(error).__name__)
-
-
-def may_be_ridden(prepared: PreparedRequest) -> bool:
-    """Tell whether a summary can use the request's prefix: never after an emergency or in shadow mode."""
-    session = prepared.standing.session if prepared.standing else None
-    return (
-        compression_settings().summarize_rides_prefix
-        and session is not None
-        and session.left_out is None
-        and prepared.variant.applied == EVERY_PART
-        and not prepared.request.speakers
-    )
-
-
-def remember_prefix(filled: FilledWindow) -> None:
-    """Store the request's beginning as a hint; without the hint, a summary is requested as usual."""
-    prepared, tenant_id = filled.prepared, filled.prepared.tenant_id
-    session = prepared.standing.session if prepared.standing else None
-    prefix = prefix_of(filled.inputs.request, filled.window, prepared.given.chosen.tools or ())
-    if session is None or prefix is None:
-        return
-    keep_to(tenant_id)
-    try:
-        with best_effort_transaction() as db:
-            keep_prefix(db, tenant_id, session.session_id, prefix, generation=session.generation)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session.session_id, error=type(error).__name__)
 

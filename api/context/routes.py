@@ -15,7 +15,7 @@ from api.answers.base import answers
 from api.answers.context import BatchedContexts, ContextWindow
 from api.cache import RecentCache
 from api.context.activation import settle
-from api.context.after_answer import keep_afterwards, learn_request, may_be_ridden, remember_prefix
+from api.context.after_answer import keep_afterwards, learn_request
 from api.context.fill import FilledWindow, build_window
 from api.context.full_history import find_new_part
 from api.context.prepare import prepare
@@ -150,8 +150,6 @@ def _afterwards(filled: FilledWindow, shadow: Shadow) -> BackgroundTasks | None:
     hints = replace(hints, session_id=loaded.session_id, expected=expectation_of(filled))
     if use or hints.is_worth_it:
         later.add_task(remember_use, loaded.tenant_id, use, hints)
-    if may_be_ridden(prepared):
-        later.add_task(remember_prefix, filled)
     if shadow.is_recorded:
         later.add_task(record_shadow, filled, shadow)
     return later if later.tasks else None

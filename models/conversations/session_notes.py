@@ -1,8 +1,6 @@
 """Notes on a session: limit of history, refused parts, reset, and the prefix of the chat's last request."""
 
-import json
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
@@ -17,17 +15,14 @@ from sqlalchemy import (
     true,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.tokens.budget import HistoryLimit
-from context.window.prefix_reuse import ChatPrefix
 from models.base import SESSION_KEY, Base, TenantPart
-from models.conversations.session import STATE_COLUMNS, Session, find_session, hold_generation
+from models.conversations.session import STATE_COLUMNS, Session, find_session
 from models.conversations.session_state import NOTHING_SUMMARIZED, SessionState, history_limit, is_due
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
-from models.encryption.keys import TextCipher
 from models.tenants.tenant import Tenant
 
 LEAST_HISTORY_TOKENS = 1_000
@@ -157,7 +152,7 @@ def reset_session(
 
 
 class ChatPrefixRow(Base):
-    """Prefix of a session's last request: system prompt and tools, and the range of the messages behind."""
+    """Prefix of a session's last request, stored by earlier code alone; the table goes a release later."""
 
     __tablename__ = "chat_prefix"
     __table_args__ = (
@@ -174,45 +169,6 @@ class ChatPrefixRow(Base):
     from_seq: Mapped[int] = mapped_column(BigInteger)
     to_seq: Mapped[int] = mapped_column(BigInteger)
     head: Mapped[str]
-
-
-def keep_prefix(
-    db: Transaction, tenant_id: UUID, session_id: str, prefix: ChatPrefix, *, generation: int
-) -> bool:
-    """Store the prefix of a request in place of the previous prefix. Returns False for a changed session."""
-    if not hold_generation(db, tenant_id, session_id, generation):
-        return False
-    head = {"system": prefix.system, "tools": prefix.tools, "sha256": prefix.sha256}
-    content = json.dumps(head, ensure_ascii=False, separators=(",", ":"))
-    values: dict[str, Any] = {
-        "generation": generation,
-        "model": prefix.model,
-        "notes_version": prefix.notes_version,
-        "from_seq": prefix.from_seq,
-        "to_seq": prefix.to_seq,
-        "head": TextCipher(db, tenant_id).seal("chat_prefix.head", content, session_id),
-    }
-    row = upsert(ChatPrefixRow).values(tenant_id=tenant_id, session_id=session_id, **values)
-    db.execute(row.on_conflict_do_update(index_elements=["tenant_id", "session_id"], set_=values))
-    return True
-
-
-def find_prefix(db: Transaction, tenant_id: UUID, session_id: str, *, generation: int) -> ChatPrefix | None:
-    """Find the prefix of the last request; returns None without a prefix of this generation."""
-    row = db.execute(
-        select(ChatPrefixRow.__table__).where(
-            ChatPrefixRow.tenant_id == tenant_id,
-            ChatPrefixRow.session_id == session_id,
-            ChatPrefixRow.generation == generation,
-        )
-    ).one_or_none()
-    if row is None:
-        return None
-    head = json.loads(TextCipher(db, tenant_id).open("chat_prefix.head", row.head, session_id))
-    return ChatPrefix(
-        row.model, head["system"], tuple(head["tools"]), row.notes_version, row.from_seq, row.to_seq,
-        head["sha256"],
-    )  # fmt: skip
 
 
 def drop_prefix(db: Transaction, tenant_id: UUID, session_id: str) -> int:

@@ -56,18 +56,6 @@ class CompressionSettings(Settings):
         default_factory=dict,
         description="Seconds a provider caches a prefix, as JSON by family or start of the model name.",
     )
-    summarize_rides_prefix: bool = Field(
-        default=False,
-        description="Request summaries behind the chat's own cached prefix if the chat's model is the "
-        "summarizer; stores the chat's system prompt and tools.",
-    )
-    summarize_ride_price_share: float = Field(
-        0.5,
-        ge=0,
-        le=1,
-        description="Price of a cached token as a share of an uncached token; the prefix is reused only if "
-        "the call gets cheaper.",
-    )
     summarize_rest_s: float = Field(
         60,
         ge=0,
@@ -77,11 +65,6 @@ class CompressionSettings(Settings):
     summarize_rest_max_s: float = Field(
         86_400, ge=0, description="Longest wait of a session after refused summaries, in seconds."
     )
-
-    @property
-    def ride_price_share(self) -> float | None:
-        """Price of a cached token relative to an uncached token; None if summaries reuse no prefix."""
-        return self.summarize_ride_price_share if self.summarize_rides_prefix else None
 
     @property
     def thresholds(self) -> Thresholds:

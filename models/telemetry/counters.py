@@ -81,11 +81,6 @@ class Counted(StrEnum):
         "Summaries that were made, and why the gate rejected them.",
         ("outcome", "reason"),
     )
-    RIDES = (
-        "summary_rides",
-        "Summaries that rode on the prefix of the chat, and why others did not.",
-        ("outcome",),
-    )
     PRIOR_SETS = (
         "prior_sets_judged",
         "Learned sets of priors, by what they were judged to be; `in vain` beside the last of many rejected.",

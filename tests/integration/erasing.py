@@ -7,12 +7,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from fastapi.testclient import TestClient
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import DBAPIError
 
 from context.tool_plans.features import intent_sha, read_features
 from context.tool_plans.outcomes import Outcome, StepOutcome
-from context.window.prefix_reuse import ChatPrefix
 from models import database as session
 from models.artifacts.plan import PlanKey, PlanWish, store_plan
 from models.artifacts.plan import want_plan as want_context_plan
@@ -20,9 +19,10 @@ from models.artifacts.summary import MadeSummary, SummaryKey, Wish, store_made, 
 from models.conversations.kept_summaries import keep_part
 from models.conversations.served_window import NewWindow, ServedWindowSettings, keep_window
 from models.conversations.session import find_session
-from models.conversations.session_notes import keep_prefix
+from models.conversations.session_notes import ChatPrefixRow
 from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind, enqueue, find_work
+from models.encryption.keys import TextCipher
 from models.hints import Hints, leave_hints
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
@@ -177,8 +177,7 @@ def plant_by_our_own_ways(
             made = new_summary(to_seq, said, base=number or None, generation=found.generation)
             assert store_summary(db, tenant_id, session_id, made, activate=to_seq < 8)
         keep_part(db, tenant_id, session_id, b"digest", content=f"A part about {word}.", tokens=5)
-        prefix = ChatPrefix("m", f'{{"role":"system","content":"Mind {word}."}}', (), 0, 1, 4, "ab12")
-        assert keep_prefix(db, tenant_id, session_id, prefix, generation=found.generation)
+        _plant_prefix(db, tenant_id, session_id, word, generation=found.generation)
         body = json.dumps({"said": word}).encode()
         served = NewWindow(session_id, found.generation, "context", user_id, "m", "openai", 4, 1, 2, (), body)
         assert keep_window(db, tenant_id, served, ServedWindowSettings(), erased_sha256=b"")
@@ -187,6 +186,13 @@ def plant_by_our_own_ways(
         leave_hints(db, tenant_id, Hints(session_id, topic=(["coding"], 0.5)))
         seen = Sighting("m", session_id, 8_192, SightingSource.ERROR)
         learn_limit(db, tenant_id, seen, floor_tokens=8_192)
+
+
+def _plant_prefix(db: Connection, tenant_id: UUID, session_id: str, word: str, *, generation: int) -> None:
+    """Store a prefix as earlier code did."""
+    head = TextCipher(db, tenant_id).seal("chat_prefix.head", f"Mind {word}.", session_id)
+    prefix = {"generation": generation, "model": "m", "notes_version": 0, "from_seq": 1, "to_seq": 4}
+    db.execute(insert(ChatPrefixRow).values(tenant_id=tenant_id, session_id=session_id, head=head, **prefix))
 
 
 def _plant_readings(db: Connection, tenant_id: UUID, session_id: str, word: str) -> None:

@@ -17,7 +17,6 @@ from context.window.activation import (
     choose_activation,
     prepare_thresholds,
 )
-from context.window.prefix_reuse import Ride
 from llm.failures import LlmFailure
 from llm.requests import complete_builtin
 from llm.settings import EXTRACTIVE, LlmSettings
@@ -45,7 +44,7 @@ from models.recall.user import recall_settings
 from models.telemetry.counters import Counted, count
 from models.telemetry.tracing import span
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.prepare_summary import is_worth_preparing, look_for_ride, pauses_long
+from workers.jobs.prepare_summary import is_worth_preparing, pauses_long
 from workers.jobs.recall import index_through
 from workers.jobs.write_summary import (
     Complete,
@@ -94,7 +93,6 @@ def summarize_session(
     thresholds: Thresholds,
     gate: GateSettings,
     activation: ActivationSettings = IMMEDIATE,
-    ride_price_share: float | None = None,
 ) -> str:
     """Summarize the oldest finished turns of a session, if the history calls for a summary.
 
@@ -118,8 +116,7 @@ def summarize_session(
     if task.waiting is None and llm.is_slow(segment.tokens):
         task = _cover(held, task, segment, spare)
     try:
-        ride = None if ride_price_share is None else _find_ride(held, segment, llm)
-        notes = write_notes(SummaryJob(held, segment, complete, llm, gate, ride, ride_price_share or 0.0))
+        notes = write_notes(SummaryJob(held, segment, complete, llm, gate))
     except (LlmFailure, ProviderParkedError, BudgetDeniedError):
         with transaction() as db:
             shown = _activate_waiting(db, held, task)
@@ -170,11 +167,6 @@ def _put_in_force(db: Transaction, held: Claim, new: NewSummary) -> None:
     if version is not None:
         count(Counted.SUMMARIES, "activated", "stand-in")
         log.warning("summary_stands_in", work_id=held.work_id, version=version, to_seq=new.to_seq)
-
-
-def _find_ride(held: Claim, segment: SummaryRange, llm: LlmSettings) -> Ride | None:
-    with read_transaction() as db:
-        return look_for_ride(db, held, segment, llm)
 
 
 def _read_task(

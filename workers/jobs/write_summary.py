@@ -23,7 +23,6 @@ from context.summary.trigger import SummaryCut
 from context.text.language import UNKNOWN
 from context.tokens import count_message, count_text
 from context.types import Message
-from context.window.prefix_reuse import Ride, RideOutcome, ride_messages
 from context.window.types import ActiveSummary, notes_message
 from llm.failures import Cause, FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose, complete_builtin
@@ -33,7 +32,6 @@ from models.conversations.kept_summaries import find_part, keep_part
 from models.conversations.summary import SummaryText
 from models.database import read_transaction, transaction
 from models.due_work.queue import Claim, lock_lease
-from models.telemetry.counters import Counted, count
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.summarizer_room import (
     OUT_OF_ROOM,
@@ -52,9 +50,6 @@ Complete = Callable[[CompletionRequest], CompletionReply]
 
 SUMMARY_SHARE = 0.15
 """Maximum share of the chat model's window for a summary."""
-
-RIDING_SHARE = 0.8
-"""Maximum share of the summarizer's room for a prefix, with a reserve for miscounting."""
 
 LOOP_TEMPERATURE = 0.4
 """Temperature after a looping draft: the same question at temperature 0 would loop again."""
@@ -112,8 +107,6 @@ class SummaryJob:
         complete: Function that calls a model.
         llm: The model and the window.
         gate: Requirements on a summary.
-        ride: Prefix of the chat's own request, to ask behind; None for a separate prompt.
-        ride_price_share: Price of a prefix token relative to another token, in [0, 1].
         temperature: Temperature of the next call.
     """
 
@@ -122,8 +115,6 @@ class SummaryJob:
     complete: Complete
     llm: LlmSettings
     gate: GateSettings
-    ride: Ride | None = None
-    ride_price_share: float = 0.0
     temperature: float = 0.0
 
 
@@ -208,10 +199,6 @@ def _write(desk: SummaryJob, asked: SummaryInput) -> SummaryResult:
     After a refusal for size, this chunk and the following chunks are cut down: the model's window is smaller
     than in the settings. Earlier notes stay.
     """
-    if desk.ride is not None:
-        if (notes := _write_riding(desk, asked)) is not None:
-            return notes
-        desk = replace(desk, ride=None)
     chunks = deque(cut_chunks(asked.lines, chunk_budget(asked, desk.llm)))
     while True:
         part, is_last = replace(asked, lines=chunks[0]), len(chunks) == 1
@@ -234,32 +221,6 @@ def _write(desk: SummaryJob, asked: SummaryInput) -> SummaryResult:
         _keep(desk, part, notes)
         chunks.popleft()
         asked = replace(asked, previous_summary=notes.verdict.text)
-
-
-def _write_riding(desk: SummaryJob, asked: SummaryInput) -> SummaryResult | None:
-    """Ask behind the chat's own prefix, all at once; returns None when a separate prompt must be used.
-
-    A refusal by the provider may concern a message of the chat, not sent by a separate prompt.
-    """
-    question = _question(desk, asked)
-    room = desk.llm.summarizer_window_tokens - desk.llm.summarizer_max_output_tokens
-    if question.input_tokens > room * RIDING_SHARE:
-        count(Counted.RIDES, RideOutcome.NO_ROOM)
-        return None
-    saved = desk.ride.tokens * (1 - desk.ride_price_share) if desk.ride else 0
-    own = sum(count_message(message) for message in summary_messages(asked))
-    if question.input_tokens - saved > own:
-        count(Counted.RIDES, RideOutcome.DEARER)
-        return None
-    try:
-        notes = _write_chunk(desk, asked, desk.segment.tokens)
-    except LlmFailure as failure:
-        if failure.kind is not FailureKind.SHRINK_INPUT and failure.cause is not Cause.INVALID_REQUEST:
-            raise
-        count(Counted.RIDES, RideOutcome.REFUSED)
-        return None
-    count(Counted.RIDES, RideOutcome.RIDDEN)
-    return notes
 
 
 def _input_tokens(asked: SummaryInput) -> int:
@@ -294,7 +255,7 @@ def _summary_budget(segment: SummaryRange, llm: LlmSettings) -> int:
 def built_in(desk: SummaryJob) -> SummaryJob:
     """Let the built-in model write instead of the chosen one."""
     llm = desk.llm.model_copy(update={"summarizer_model": EXTRACTIVE})
-    return replace(desk, complete=complete_builtin, llm=llm, ride=None)
+    return replace(desk, complete=complete_builtin, llm=llm)
 
 
 def _write_chunk(desk: SummaryJob, asked: SummaryInput, covered_tokens: int) -> SummaryResult:
@@ -349,10 +310,7 @@ def _draft(desk: SummaryJob, asked: SummaryInput) -> tuple[Draft, str]:
 
 
 def _question(desk: SummaryJob, asked: SummaryInput) -> CompletionRequest:
-    ride, base = desk.ride, desk.segment.base
-    version = base.version if base else 0
-    messages = ride_messages(ride, asked, base_version=version) if ride else summary_messages(asked)
-    tokens = sum(count_message(message) for message in (messages[-1:] if ride else messages))
+    messages = summary_messages(asked)
     return CompletionRequest(
         tenant_id=desk.held.tenant_id,
         purpose=Purpose.SUMMARIZE,
@@ -360,8 +318,7 @@ def _question(desk: SummaryJob, asked: SummaryInput) -> CompletionRequest:
         messages=messages,
         max_output_tokens=desk.llm.summarizer_max_output_tokens,
         temperature=desk.temperature,
-        input_tokens=tokens + (ride.tokens if ride else 0),
-        tools=ride.tools if ride else (),
+        input_tokens=sum(map(count_message, messages)),
         session_id=desk.held.key,
         work_id=desk.held.work_id,
         summary_input=asked,
