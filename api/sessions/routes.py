@@ -27,7 +27,6 @@ from api.http.errors import ProblemError, committed, not_found
 from api.http.values import check_id
 from api.http.waiting import CHANGES_SESSION
 from api.sessions.sync import load_visible, revision_of
-from api.turns.intake import enqueue_of_sessions
 from models.conversations.accept import StoredTurn, find_turn, newest_turn
 from models.conversations.fork import Fork, fork_session
 from models.conversations.kept_summaries import added_ranges
@@ -40,6 +39,7 @@ from models.conversations.summary import Summary, activate_version, list_summari
 from models.database import Transaction, read_transaction
 from models.due_work.queue import DueWork, WorkKind, find_work
 from models.due_work.waiting import forget_refusals
+from models.following_work import enqueue_of_sessions
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
 

@@ -21,7 +21,6 @@ from api.turns.intake import (
     TurnBody,
     TurnCompleted,
     describe_messages,
-    enqueue_following,
     notes_on,
     read_turn,
     store_turns,
@@ -35,6 +34,7 @@ from models.conversations.log import OPEN, AcceptedTurn, NewTurn
 from models.conversations.session import lock_sessions
 from models.conversations.session_state import SessionState
 from models.database import Transaction
+from models.following_work import enqueue_following
 from models.telemetry.counters import Counted, count
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["turns"])

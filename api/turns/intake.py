@@ -1,7 +1,7 @@
-"""Intake of a turn event into rows: validated, described, counted, with the resulting work."""
+"""Intake of a turn event into rows: validated, described, counted, stored."""
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,17 +19,14 @@ from context.conversation.tool_calls import PairFaultKind, find_pair_faults
 from context.text.sanitize import CLEANED
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
-from models.artifacts.settings import artifact_settings
 from models.conversations.accept import accept_turns
 from models.conversations.history import load_newest
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session import lock_sessions
-from models.conversations.session_state import SessionState, compression_settings, is_due
 from models.database import Transaction
-from models.due_work.queue import WorkKind, enqueue_each
+from models.following_work import enqueue_following
 from models.learning.served_set import name_prior_sets
 from models.plans.from_turns import plans_of_turns, store_turn_plans
-from models.recall.user import recall_settings, recalls_users
 
 
 def without_repeated_words(db: Transaction, tenant_id: UUID, turn: NewTurn) -> NewTurn:
@@ -69,14 +66,8 @@ MAX_WINDOW = 100_000_000
 MIN_WINDOW = 2
 """A token in and a token out."""
 
-INDEX_FROM_TOKENS = 600
-"""Least size of an indexed session; a shorter session fits every reasonable budget."""
-
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """Earliest accepted time; an earlier time comes from an unset clock, and the first hours are unreadable."""
-
-Wish = tuple[WorkKind, str, float]
-"""Kind and key of due work, and the seconds until the work is due."""
 
 
 class TurnBody(Body):
@@ -261,73 +252,6 @@ def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> l
     store_turn_plans(db, tenant_id, name_prior_sets(db, tenant_id, came_new))
     enqueue_following(db, tenant_id, turns, answers, sessions)
     return answers
-
-
-def enqueue_following(
-    db: Transaction,
-    tenant_id: UUID,
-    turns: Sequence[NewTurn],
-    answers: Sequence[AcceptedTurn],
-    sessions: Mapping[str, SessionState],
-) -> None:
-    """Queue the work that follows from new turns: readings, an index, a summary.
-
-    Args:
-        db: The transaction that stores the turns.
-        tenant_id: The tenant of the turns.
-        turns: The turns.
-        answers: The place of each turn.
-        sessions: The states of the sessions afterwards.
-    """
-    changed = {answer.session_id for answer in answers if not answer.duplicate}
-    named = {turn.session_id for turn in turns if turn.user_id}
-    wishes = _wish_readings(turns, answers)
-    wishes += _wish_of_sessions(db, tenant_id, [sessions[session_id] for session_id in changed], named=named)
-    enqueue_each(db, tenant_id, wishes)
-
-
-def enqueue_of_sessions(
-    db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
-) -> None:
-    """Queue index and summary of changed sessions; `named` are the sessions with turns that name a user."""
-    enqueue_each(db, tenant_id, _wish_of_sessions(db, tenant_id, sessions, named=named))
-
-
-def _wish_readings(turns: Sequence[NewTurn], answers: Sequence[AcceptedTurn]) -> list[Wish]:
-    """List the readings of new turns' large results for likely questions."""
-    settings = artifact_settings()
-    large = {
-        new.artifact.artifact_id
-        for turn, answer in zip(turns, answers, strict=True)
-        if not answer.duplicate
-        for new in turn.artifacts
-        if new.artifact.size_chars >= settings.artifact_split_chars
-    }
-    return [(WorkKind.ARTIFACT, artifact_id, settings.artifact_debounce_s) for artifact_id in large]
-
-
-def _wish_of_sessions(
-    db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
-) -> list[Wish]:
-    """List index and summary of changed sessions."""
-    delay_s = compression_settings().summarize_debounce_s
-    indexed = _sessions_to_index(db, tenant_id, sessions, named=named)
-    due = [session.session_id for session in sessions if is_due(session)]
-    return [
-        *((WorkKind.RECALL, session_id, delay_s) for session_id in indexed),
-        *((WorkKind.SUMMARIZE, session_id, delay_s) for session_id in due),
-    ]
-
-
-def _sessions_to_index(
-    db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
-) -> set[str]:
-    """Choose sessions to index, before a summary or small budget hides turns, or others need them."""
-    if not recall_settings().recall_is_on:
-        return set()
-    due = {session.session_id for session in sessions if session.history_tokens > INDEX_FROM_TOKENS}
-    short = {session.session_id for session in sessions if session.session_id in named} - due
-    return due | short if short and recalls_users(db, tenant_id) else due
 
 
 def receipt(accepted: AcceptedTurn, notes: Sequence[str] = ()) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class TestCount:
     def test_the_work_of_all_kinds_that_a_turn_makes_due_takes_one_more(
         self, client: TestClient, empty_db: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("api.turns.intake.is_due", lambda _: True)
+        monkeypatch.setattr("models.following_work.is_due", lambda _: True)
         post(client, talk("t1", LONG))
         with statements(empty_db) as sent:
             assert post(client, talk("t2")) == 202
