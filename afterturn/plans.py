@@ -1,12 +1,15 @@
 """Plans as files: import the history of another system, export plans for analysis."""
 
 import csv
+import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
+from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TextIO
+from types import ModuleType
+from typing import Annotated, Any, BinaryIO, NamedTuple, TextIO
 
 import orjson
 import typer
@@ -34,6 +37,7 @@ class PlanFileFormat(StrEnum):
 
     JSONL = "jsonl"
     CSV = "csv"
+    PARQUET = "parquet"
 
 
 File = Annotated[Path, typer.Argument(help="The file; `-` for standard input.")]
@@ -50,7 +54,7 @@ MOST_CELL_CHARS = 10_000_000
 
 
 class Line(NamedTuple):
-    """A row of a file, or its fault, by the number of its first line."""
+    """A row of a file, or its fault, by the number of its first line, or of its row in a Parquet table."""
 
     number: int
     row: PlanRow | None
@@ -112,19 +116,47 @@ def export_file(
     chosen = file_format or _format_of(out)
     with read_transaction() as db:
         rows = export_plans(db, owner, PlanFilter(catalog, user_id))
-        if out == STANDARD:
-            _write(rows, sys.stdout, chosen)
-            return
         try:
-            with out.open("w", encoding="utf-8", newline="") as target:
-                count = _write(rows, target, chosen)
+            count = _write_file(rows, out, chosen)
         except OSError as error:
             raise typer.BadParameter(f"{out}: {error.strerror}") from None
+    if out == STANDARD:
+        return
     print(f"{out}: exported plans: {count:,}")
 
 
 def _format_of(file: Path) -> PlanFileFormat:
-    return PlanFileFormat.CSV if file.suffix.lower() == ".csv" else PlanFileFormat.JSONL
+    ending = file.suffix.lower().removeprefix(".")
+    return PlanFileFormat(ending) if ending in set(PlanFileFormat) else PlanFileFormat.JSONL
+
+
+def _write_file(rows: Iterator[PlanRow], out: Path, chosen: PlanFileFormat) -> int:
+    if chosen is PlanFileFormat.PARQUET:
+        write_table: Callable[[Iterator[PlanRow], BinaryIO], int] = _tables().write_table
+        if out == STANDARD:
+            return write_table(rows, sys.stdout.buffer)
+        with out.open("wb") as target:
+            return write_table(rows, target)
+    if out == STANDARD:
+        return _write(rows, sys.stdout, chosen)
+    with out.open("w", encoding="utf-8", newline="") as target:
+        return _write(rows, target, chosen)
+
+
+def _tables() -> ModuleType:
+    """Import what reads and writes Parquet.
+
+    Raises:
+        BadParameter: The environment lacks the library.
+    """
+    try:
+        return importlib.import_module("afterturn.plan_tables")
+    except ModuleNotFoundError as error:
+        if error.name != "pyarrow":
+            raise
+        raise typer.BadParameter(
+            "Parquet needs pyarrow, of the dependency group `report`: install pyarrow, or use jsonl or csv"
+        ) from None
 
 
 def _write(rows: Iterator[PlanRow], target: TextIO, chosen: PlanFileFormat) -> int:
@@ -143,6 +175,10 @@ def _write(rows: Iterator[PlanRow], target: TextIO, chosen: PlanFileFormat) -> i
 def _read(file: Path, chosen: PlanFileFormat) -> Iterator[Line]:
     now = datetime.now(UTC)
     try:
+        if chosen is PlanFileFormat.PARQUET:
+            with BytesIO(sys.stdin.buffer.read()) if file == STANDARD else file.open("rb") as table:
+                yield from _table(file, table, now)
+            return
         if file == STANDARD:
             sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape", newline="")  # type: ignore[union-attr]
             yield from _lines(sys.stdin, chosen, now)
@@ -188,6 +224,15 @@ def _cells(source: TextIO, now: datetime) -> Iterator[Line]:
             continue
         if cells:
             yield _line(number, lambda cells=cells: read_row(_values(names, cells), now=now))
+
+
+def _table(file: Path, source: BinaryIO, now: datetime) -> Iterator[Line]:
+    tables = _tables()
+    try:
+        for number, cells in tables.read_table(source):
+            yield _line(number, lambda cells=cells: read_row(tables.values_of(cells), now=now))
+    except tables.TableError as error:
+        raise typer.BadParameter(f"{file}: {error}") from None
 
 
 def _values(names: list[str], cells: list[str]) -> dict[str, Any]:

@@ -1,15 +1,18 @@
 """Plans of files: imported with their times, once, and exported as rows that import again."""
 
 import json
+import sys
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
+from pyarrow import parquet
 from sqlalchemy import text
 from typer.testing import CliRunner, Result
 
@@ -119,7 +122,7 @@ def test_a_table_is_read_with_lines_inside_cells(tmp_path: Path) -> None:
     assert run("import", tmp_path / "none.csv").exit_code == 2
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
 def test_what_is_exported_imports_again_and_is_the_same(tenant_id: UUID, tmp_path: Path, ending: str) -> None:
     rows = [row(f"intent {at}, “of|bars”\n", "a|b", "c", days=at, outcome=["ok", None]) for at in range(7)]
     run("import", write(tmp_path / "plans.jsonl", [*rows, row(user_id="anna", catalog="main")]))
@@ -137,6 +140,58 @@ def test_what_is_exported_imports_again_and_is_the_same(tenant_id: UUID, tmp_pat
     assert told[tenant_id] == told[other]
     filtered = run("export", "--user-id", "anna", "--catalog", "main").stdout.splitlines()
     assert [json.loads(line)["user_id"] for line in filtered] == ["anna"]
+
+
+@pytest.mark.usefixtures("tenant_id")
+def test_a_parquet_table_of_another_system_is_read_in_its_own_types(tmp_path: Path) -> None:
+    file = tmp_path / "plans.parquet"
+    times = [datetime(2026, 11, 1, 9, 30, 0, 123456, tzinfo=UTC), None, datetime(2026, 11, 3, tzinfo=UTC)]
+    columns = {
+        "intent": pa.array(["play a song", "no time", "stop"]),
+        "tools": pa.array([["find", "play"], ["play"], ["stop"]], pa.list_(pa.large_string())),
+        "outcome": pa.array(["ok", "ok", None]).dictionary_encode(),
+        "at": pa.array(times, pa.timestamp("ns", tz="Europe/Berlin")),
+    }
+    parquet.write_table(pa.table(columns), file)
+    result = run("import", file)
+    assert result.stderr.splitlines() == [
+        "line 2: at: must be a time in ISO 8601, such as 2026-11-03T09:30:00Z"
+    ]
+    assert result.stdout == "imported: 2, known before: 0, bad rows: 1\n"
+    first, last = stored()
+    assert [step["outcome"] for step in first.steps] == ["ok", "ok"]
+    assert (first.outcome_at, last.created_at, last.outcome_at) == (times[0], times[2], None)
+    cells = {"intent": ["a"], "tools": ["find|play"], "outcome": ["ok|error"], "at": [date(2026, 11, 2)]}
+    parquet.write_table(pa.table(cells), file)
+    assert "imported: 1" in run("import", file).output
+    assert [step["outcome"] for step in stored("*", "outcome_at")[1].steps] == ["ok", "error"]
+
+
+@pytest.mark.usefixtures("tenant_id")
+def test_a_file_that_is_no_table_of_plans_is_refused_whole(tmp_path: Path) -> None:
+    file = tmp_path / "plans.parquet"
+    parquet.write_table(pa.table({"intent": ["play"], "when": ["now"]}), file)
+    unknown = run("import", file)
+    assert (unknown.exit_code, "'when'" in unknown.output) == (2, True)
+    for content in (b"", b"PAR1", json.dumps(row()).encode(), file.read_bytes()[:-9]):
+        file.write_bytes(content)
+        refused = run("import", file)
+        assert (refused.exit_code, "no readable Parquet table" in " ".join(refused.output.split())) == (
+            2,
+            True,
+        )
+    assert stored() == []
+    assert run("import", tmp_path / "none.parquet").exit_code == 2
+
+
+@pytest.mark.usefixtures("tenant_id")
+def test_without_its_library_parquet_is_refused_with_the_name_of_the_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "afterturn.plan_tables", raising=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    result = run("export", "--out", tmp_path / "out.parquet")
+    assert (result.exit_code, "`report`" in result.output) == (2, True)
 
 
 def test_imported_plans_teach_with_their_age(tenant_id: UUID, tmp_path: Path) -> None:
