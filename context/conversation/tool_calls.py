@@ -234,15 +234,17 @@ def repair_pairs(messages: Sequence[Message]) -> tuple[list[Message], list[PairR
     faults: defaultdict[int, list[PairFault]] = defaultdict(list)
     for fault in find_pair_faults(messages):
         faults[fault.index].append(fault)
+    rests = {index: _without_faults(messages[index], found) for index, found in faults.items()}
+    going_on = _going_on(messages, rests)
     kept: list[Message] = []
     repairs: list[PairRepair] = []
     for index, message in enumerate(messages):
-        if index not in faults:
+        if index not in rests:
             kept.append(message)
             continue
-        rest = _without_faults(message, faults[index])
+        rest = rests[index]
         if rest is None:
-            if not _goes_on(messages, index, faults):
+            if index not in going_on:
                 repairs += _drop_reasoning(kept, message, faults[index][0])
         else:
             kept.append(rest)
@@ -372,15 +374,17 @@ def _without_faults(message: Message, faults: Sequence[PairFault]) -> Message | 
     return without(message, calls=calls, answers=answers)
 
 
-def _goes_on(messages: Sequence[Message], index: int, faults: Mapping[int, Sequence[PairFault]]) -> bool:
-    """Say whether another item of the same response follows a removed call."""
-    for place in range(index + 1, len(messages)):
-        message = messages[place]
-        if message.role is not Role.ASSISTANT or is_reasoning_item(message):
-            return False
-        if place not in faults or _without_faults(message, faults[place]) is not None:
-            return True
-    return False
+def _going_on(messages: Sequence[Message], rests: Mapping[int, Message | None]) -> set[int]:
+    """Find the removed messages that another item of the same response follows."""
+    going_on: set[int] = set()
+    removed = {index for index, rest in rests.items() if rest is None}
+    for index in sorted(removed, reverse=True):
+        after = messages[index + 1] if index + 1 < len(messages) else None
+        if after is None or after.role is not Role.ASSISTANT or is_reasoning_item(after):
+            continue
+        if index + 1 not in removed or index + 1 in going_on:
+            going_on.add(index)
+    return going_on
 
 
 def _drop_reasoning(kept: list[Message], dropped: Message, fault: PairFault) -> list[PairRepair]:

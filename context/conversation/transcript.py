@@ -206,11 +206,11 @@ def _steps(messages: Sequence[Message]) -> list[int]:
     step = 0
     open_ids: set[str] = set()
     for message in messages:
-        answers = set(message.answer_ids)
-        if message.starts_turn or not (open_ids or answers):
+        if message.starts_turn or not (open_ids or message.answer_ids):
             step += 1
             open_ids = set()
-        open_ids = (open_ids | set(message.call_ids)) - answers
+        open_ids.update(message.call_ids)
+        open_ids.difference_update(message.answer_ids)
         numbers.append(step)
     return numbers
 

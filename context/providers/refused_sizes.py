@@ -4,7 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_N = r"(\d{1,3}(?:[,._'\u00a0\u202f ]\d{3})+(?!\d)|\d+(?!\d))(?!\s?(?:bytes|characters|[kmg]i?b?\b))"
+_N = (
+    r"(?<!\d)(\d{1,3}(?:[,._'\u00a0\u202f ]\d{3}){1,12}(?!\d)|\d+(?!\d))"
+    r"(?!\s?(?:bytes|characters|[kmg]i?b?\b))"
+)
 
 _LIMITS = tuple(
     re.compile(pattern.replace("#", _N), re.IGNORECASE)

@@ -106,15 +106,16 @@ def _call_names(
     """Choose the ids; native messages come first, to stay as stored."""
     names = [one.call_id for one in links]
     used: set[str] = set()
+    tried: dict[str, int] = {}
     fixed = [_is_fixed(entries, one, form) for one in links]
     native = [n for n, is_native in enumerate(fixed) if is_native]
     foreign = [n for n, is_native in enumerate(fixed) if not is_native]
     for n in native:
         if form.has_unique_ids:
-            names[n] = _free(names[n], used, fit_id) if names[n] in used else names[n]
+            names[n] = _free(names[n], used, tried, fit_id) if names[n] in used else names[n]
         used.add(names[n])
     for n in foreign:
-        names[n] = _free(names[n], used, fit_id)
+        names[n] = _free(names[n], used, tried, fit_id)
         used.add(names[n])
     return names
 
@@ -125,11 +126,14 @@ def _is_fixed(entries: Sequence[NeutralEntry], one: Link, form: Format) -> bool:
     return entries[one.caller].native is not None or answer is not None
 
 
-def _free(call_id: str, used: set[str], fit_id: FitId) -> str:
-    name, times = fit_id(call_id), 1
+def _free(call_id: str, used: set[str], tried: dict[str, int], fit_id: FitId) -> str:
+    """Find an unused name for an id; `tried` remembers how many names of each id are used."""
+    times = tried.get(call_id, 1)
+    name = fit_id(call_id if times == 1 else f"{call_id}#{times}")
     while name in used:
         times += 1
         name = fit_id(f"{call_id}#{times}")
+    tried[call_id] = times
     return name
 
 

@@ -240,14 +240,14 @@ def _lift_misplaced(draft: _Draft, seq: int) -> None:
     """Move system messages to the prompt, except between a user and the assistant, or at the end."""
     roles = ["", *(piece.role for piece in draft.pieces), "assistant"]
     around = zip(draft.pieces, roles, roles[2:], strict=False)
-    misplaced = [
-        piece
-        for piece, before, after in around
-        if piece.role == "system" and (before != "user" or after != "assistant")
-    ]
+    in_place: list[_Piece] = []
+    misplaced: list[_Piece] = []
+    for piece, before, after in around:
+        is_misplaced = piece.role == "system" and (before != "user" or after != "assistant")
+        (misplaced if is_misplaced else in_place).append(piece)
     if misplaced:
         draft.system += [text for piece in misplaced if (text := _words(piece))]
-        draft.pieces = [piece for piece in draft.pieces if piece not in misplaced]
+        draft.pieces = in_place
         draft.losses.append(Loss(seq, *_JOINED))
 
 
@@ -318,12 +318,11 @@ def _add(draft: _Draft, piece: _Piece, entry: NeutralEntry) -> None:
     if not piece.blocks:
         draft.losses += empty_loss([entry])
     elif last is not None and last.role == piece.role:
-        last.blocks = _results_first(last.blocks + piece.blocks)
-        last.raw = None
+        if last.raw is not None:
+            last.blocks, last.raw = list(last.blocks), None
+        last.blocks += piece.blocks
         if last is not draft.pieces[-1]:
-            between = [each for each in draft.pieces if each.role == "system"][-1]
-            draft.system.append(_words(between))
-            draft.pieces.remove(between)
+            draft.system.append(_words(draft.pieces.pop()))
             draft.losses.append(Loss(entry.seq, *_JOINED))
     else:
         draft.pieces.append(piece)
@@ -344,4 +343,4 @@ def _item(piece: _Piece) -> str:
         return piece.raw
     only = piece.blocks[0] if len(piece.blocks) == 1 else {}
     plain = only.get("text") if set(only) == {"type", "text"} else None
-    return dump({"role": piece.role, "content": plain or piece.blocks})
+    return dump({"role": piece.role, "content": plain or _results_first(piece.blocks)})

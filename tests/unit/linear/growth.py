@@ -4,6 +4,7 @@ import gc
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 MOST_GROWTH = 6.0
 """A text of four times the length takes at most so many times the CPU of the thread."""
@@ -18,17 +19,22 @@ _QUICK_CHARS = 16_000
 _QUICK_SURE_S = 0.001
 
 Reader = Callable[[str], object]
+Read = TypeVar("Read")
 
 
 def growth_of(
-    read: Reader, text_of: Callable[[int], str], *, most_chars: int, sure_s: float = LEAST_S
+    read: Callable[[Read], object],
+    text_of: Callable[[int], Read],
+    *,
+    most_chars: int,
+    sure_s: float = LEAST_S,
 ) -> float:
     """Measure how many times longer a function takes for a text of four times the length.
 
     Args:
         read: The function.
-        text_of: Makes a text of about so many characters; one character more or less makes another text, so
-            that no cache answers.
+        text_of: Makes a text of about so many characters, or so large a thing of another kind; one character
+            more or less makes another text, so that no cache answers.
         most_chars: No longer text is tried.
         sure_s: A run of this length whose growth is in order is believed, without longer ones.
 
@@ -62,7 +68,7 @@ def _until_in_order(measures: Iterator[float]) -> Iterator[float]:
 
 
 def _measure(
-    read: Reader, text_of: Callable[[int], str], chars: int, most_chars: int, sure_s: float
+    read: Callable[[Read], object], text_of: Callable[[int], Read], chars: int, most_chars: int, sure_s: float
 ) -> float:
     took = _cpu_s(read, text_of(chars))
     while took < LEAST_S and chars < most_chars:
@@ -77,7 +83,9 @@ def _measure(
     return _least_growth(read, text_of, chars, took)
 
 
-def _least_growth(read: Reader, text_of: Callable[[int], str], chars: int, took: float) -> float:
+def _least_growth(
+    read: Callable[[Read], object], text_of: Callable[[int], Read], chars: int, took: float
+) -> float:
     short, long = took, float("inf")
     for place in range(_TRIES):
         long = min(long, _cpu_s(read, text_of(chars * _FOUR - place)))
@@ -87,7 +95,7 @@ def _least_growth(read: Reader, text_of: Callable[[int], str], chars: int, took:
     return long / short
 
 
-def _cpu_s(read: Reader, text: str) -> float:
+def _cpu_s(read: Callable[[Read], object], text: Read) -> float:
     """Count the CPU of this thread alone, without the collector, whose time is that of the whole heap."""
     gc.disable()
     start = time.thread_time()

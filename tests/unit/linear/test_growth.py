@@ -11,6 +11,7 @@ import pytest
 from tests.unit.linear.growth import MOST_GROWTH, growth_of
 from tests.unit.linear.readers import ADAPTED, every_reader, found_readers
 from tests.unit.linear.texts import EVERY_SHAPE, QUICK_SHAPES
+from tests.unit.linear.things import every_reading
 
 _QUICK_CHARS = 16_000
 _QUICK_SURE_S = 0.001
@@ -23,6 +24,20 @@ def test_every_text_function_takes_time_in_proportion_to_its_text() -> None:
         for name, read in every_reader().items()
         for shape in QUICK_SHAPES
         if (growth := growth_of(read, shape.text, most_chars=_QUICK_CHARS, sure_s=_QUICK_SURE_S))
+        > MOST_GROWTH
+    }
+    assert not grown
+
+
+def test_every_history_is_read_in_time_in_proportion_to_its_messages() -> None:
+    grown = {
+        name: growth
+        for name, (history, read) in every_reading().items()
+        if (
+            growth := growth_of(
+                read, lambda size, history=history: history(size // 10), most_chars=_QUICK_CHARS
+            )
+        )
         > MOST_GROWTH
     }
     assert not grown

@@ -126,6 +126,8 @@ EVERY_SHAPE = (
 
 QUICK_SHAPES = (
     Shape("a. "),
+    Shape("1"),
+    Shape("1,234"),
     Shape("ok so i went there. "),
     Shape(" ", _STOP),
     Shape("\n", _STOP),

@@ -387,6 +387,13 @@ def test_a_limit_is_read_with_any_thousands_separator(separator: str) -> None:
     assert error.limit_tokens == 1048576
 
 
+def test_a_number_of_many_digits_is_larger_than_any_window() -> None:
+    read = classify(400, f"prompt is too long: {'9' * 4_000} tokens > 200000 maximum")
+    assert read.limit_tokens == 200_000
+    assert read.requested_tokens is not None
+    assert read.requested_tokens > 10**20
+
+
 def test_a_body_that_came_as_text_is_read_like_one_that_was_decoded() -> None:
     assert classify(None, '{"error": {"code": 429, "message": "slow down"}}').kind is ErrorKind.RATE_LIMIT
 

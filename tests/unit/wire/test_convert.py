@@ -82,6 +82,39 @@ def test_ids_that_repeat_between_turns_become_distinct_for_anthropic() -> None:
     assert out.dropped == (Loss(5, LossKind.CALL_ID, "the call and its answer got a new id"),)
 
 
+def test_an_id_repeated_often_never_takes_a_name_that_is_used() -> None:
+    ids = ["call_0", "call_0", "call_0_2", "call_0#2", "call_0", "call_0#2"]
+    out = to(Wire.ANTHROPIC, [USER, *(body for one in ids for body in (calls(one), tool(one), USER))])
+    named = [block["id"] for body in out.bodies() if body["role"] == "assistant" for block in body["content"]]
+    assert len(set(named)) == len(ids)
+    assert named[0] == "call_0"
+    assert check_pairs(out.bodies(), Wire.ANTHROPIC) == []
+
+
+def test_of_two_equal_system_messages_the_one_between_joined_words_is_lifted() -> None:
+    rule: JsonObject = {"role": "system", "content": "Be brief."}
+    said: JsonObject = {"role": "assistant", "content": "yes"}
+    out = to(Wire.ANTHROPIC, [USER, rule, said, USER, rule, USER], Wire.ANTHROPIC)
+    assert [body["role"] for body in out.bodies()] == ["user", "system", "assistant", "user"]
+    assert out.system == "Be brief."
+
+
+def test_of_two_equal_system_messages_only_the_misplaced_one_is_lifted() -> None:
+    rule: JsonObject = {"role": "system", "content": "Be brief."}
+    said: JsonObject = {"role": "assistant", "content": "yes"}
+    out = to(Wire.ANTHROPIC, [USER, rule, said, rule, USER], Wire.ANTHROPIC)
+    assert [body["role"] for body in out.bodies()] == ["user", "system", "assistant", "user"]
+    assert out.system == "Be brief."
+
+
+def test_results_come_first_however_many_messages_join() -> None:
+    out = to(
+        Wire.ANTHROPIC, [USER, calls("a", "b"), tool("a"), tool("b"), USER, {"role": "user", "content": "x"}]
+    )
+    kinds_sent = [block["type"] for block in out.bodies()[-1]["content"]]
+    assert kinds_sent == ["tool_result", "tool_result", "text", "text"]
+
+
 def test_ids_with_foreign_characters_are_shaped_alike_on_both_sides() -> None:
     out = to(Wire.ANTHROPIC, [USER, calls("a|b", "a:b"), tool("a:b"), tool("a|b")])
     ids = [block["id"] for block in out.bodies()[1]["content"]]
