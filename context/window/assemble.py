@@ -184,6 +184,8 @@ class _Assembly:
         if left - rest <= most:
             return rest
         self.turns.reset()
+        if self._are_results_noted and self.turns.take_noted(most):
+            return left - self.turns.cost
         shorter = self.turns.take_last(most)
         return shorter + left - most if self.turns.taken else self.turns.take_last(left)
 
@@ -196,12 +198,17 @@ class _Assembly:
     def _reserve(self, left: int) -> int:
         """Return the room kept free of the newest turn: for close passages, and for brief notes."""
         reserve = 0
-        if not self.versions.whole and self._brief_of(self.history.turns).is_possible:
+        if self._are_results_noted:
             reserve = min(int(left * BRIEF_SHARE), BRIEF_TOKENS)
         if self.is_close:
             most = min(self.request.recall.limits.tokens, int(left * CLOSE_SHARE))
             reserve = max(reserve, self.recall.price_before(self.history.turns[-1][0].seq, most))
         return reserve
+
+    @cached_property
+    def _are_results_noted(self) -> bool:
+        """Whether brief notes can tell the results of all turns, the newest included."""
+        return not self.versions.whole and self._brief_of(self.history.turns).is_possible
 
     @cached_property
     def is_close(self) -> bool:
@@ -211,10 +218,10 @@ class _Assembly:
 
     def _take_brief_notes(self, left: int) -> int:
         """Take notes of the turns without room if nothing else stands for them, after close passages."""
-        hidden = self.history.turns[: len(self.history.turns) - len(self.turns.taken)]
+        brief = self._brief_of(self.history.turns[: len(self.history.turns) - len(self.turns.taken)])
         if self.turns.taken and self.turns.taken[0].is_shortened:
-            hidden = self.history.turns
-        brief = self._brief_of(hidden)
+            shown = frozenset(message.seq for message in self.turns.taken[0].messages)
+            brief = replace(self._brief_of(self.history.turns), shown=shown)
         if self.versions.whole or not self._is_cut(left) or not brief.is_possible:
             return left
         self.brief = brief

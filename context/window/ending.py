@@ -10,7 +10,7 @@ from context.tokens import count_message
 from context.tokens.message import recounted
 from context.types import Message, Role
 from context.window.certify import Taken
-from context.window.trim import PORTION, Trim, TrimmedTurn, trim_open_turn, trim_turn
+from context.window.trim import PORTION, Trim, TrimmedTurn, cut_results, trim_open_turn, trim_turn
 from context.window.types import new_message
 from context.wire.edit import is_reasoning_item
 
@@ -19,6 +19,9 @@ TRIM_ATTEMPTS = 4
 
 NOTE = "[Earlier steps of this turn are left out here: they took more room than there is.]"
 """Note in place of omitted steps, as words of a user."""
+
+NOTED_CHARS = 60
+"""Characters that stay of a result told by notes, enough to recognize the result."""
 
 Cost = Callable[[Sequence[Message]], int]
 
@@ -105,6 +108,18 @@ def last_steps(turn: Sequence[Message], room: int, cost: Cost) -> Taken:
         return Taken(turn, left)
     opening = [turn[place] for place in kept if place < max(gone)]
     return Taken(ending.messages, cost(ending.messages), left_out=ending.left_out, opening=opening)
+
+
+def cut_noted_turn(messages: Sequence[Message], cost: Cost) -> Taken:
+    """Cut the results of a finished turn to a few words each: notes beside the turn tell the results.
+
+    Args:
+        messages: The stored messages of the turn.
+        cost: Prices messages in the model's tokens.
+    """
+    result = cut_results(messages, NOTED_CHARS, count_stored)
+    shorter = _recount(result)
+    return Taken(shorter, cost(shorter), result.trims)
 
 
 def shorten_turn(messages: Sequence[Message], room: int, cost: Cost) -> Taken | None:

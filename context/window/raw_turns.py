@@ -8,7 +8,7 @@ from context.tokens import Count, count_text
 from context.tokens.message import count_of
 from context.types import Message, Wire
 from context.window.certify import Taken
-from context.window.ending import Cost, last_steps, shorten_turn
+from context.window.ending import Cost, cut_noted_turn, last_steps, shorten_turn
 from context.window.types import Recalled, recall_message
 
 FRAME_TOKENS = 50
@@ -155,6 +155,13 @@ class RawTurns:
                 break
             left -= self._add(taken)
         return left
+
+    def take_noted(self, most: int) -> bool:
+        """Take the newest turn with its results cut, since notes tell the results; say whether it fits."""
+        taken = cut_noted_turn(self._turns[-1].messages, self._cost)
+        if taken.cost <= most:
+            self._add(taken)
+        return bool(self.taken)
 
     def take_rest(self, left: int) -> int:
         """Take all older turns, or the newest: up to the low water mark where the beginning is steady."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from context.conversation.transcript import RenderedLine, RenderLimits, render_transcript
+from context.conversation.transcript import LineKind, RenderedLine, RenderLimits, render_transcript
 from context.recall.offer import NO_OFFER, RecallOffer
 from context.summary.extractive.summarize import Summarizer
 from context.summary.others_words import users_language
@@ -112,7 +112,7 @@ class RecallParts:
 MOST_COVERED = 8_000
 """Most stored tokens of the covered messages, since the notes are written within a request."""
 
-FRAME_TOKENS = 130
+FRAME_TOKENS = 85
 """About the tokens around the notes."""
 
 _LIMITS = RenderLimits(result_chars=6_000)
@@ -129,12 +129,14 @@ class BriefNotes:
         wire: The format of the window.
         price: Upper bound of a count in the model's own tokens.
         rate: Approximate price of a canonical token.
+        shown: The covered messages whose words the window shows; the notes tell their results alone.
     """
 
     covered: Sequence[Message]
     wire: Wire
     price: Callable[[Count], int]
     rate: float
+    shown: frozenset[int] = frozenset()
 
     @property
     def is_possible(self) -> bool:
@@ -160,14 +162,16 @@ class BriefNotes:
 
     @cached_property
     def _lines(self) -> tuple[RenderedLine, ...]:
-        return render_transcript(self.covered, limits=_LIMITS)
+        lines = render_transcript(self.covered, limits=_LIMITS)
+        return tuple(line for line in lines if line.kind is not LineKind.TEXT or line.seq not in self.shown)
 
 
 class _Notes:
     """Notes of some lines in any length; those of the last lengths are kept."""
 
     def __init__(self, lines: tuple[RenderedLine, ...]) -> None:
-        self._writer = Summarizer(SummaryInput(lines, budget_tokens=0, language=users_language(lines)))
+        request = SummaryInput(lines, budget_tokens=0, language=users_language(lines))
+        self._writer = Summarizer(request, is_kept=False)
         self._kept: dict[int, str] = {}
 
     def write(self, tokens: int) -> str:

@@ -1,168 +1,19 @@
 """Points from tool calls: call, outcome, and facts of the output with their keys."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.deeds import tells_act
-from context.summary.extractive.statements import read_statements
+from context.summary.extractive.output_facts import Fact, read_facts, read_rows
 from context.summary.extractive.turn_points import Point, plain_numbers
 from context.summary.sections import Section
-from context.text.cut import one_line, plain_breaks
+from context.text.cut import one_line
 from context.text.exact_values import extract_identifiers, normal
 from context.types import Role
-
-_CUT = re.compile(r"…\s?\[\d{1,9} characters left out\]")
-_MOST_CHARS = 240
-_VALUE_CHARS = 60
-_MOST_FACTS = 40
-_MOST_DEPTH = 6
-_LIST_ITEMS = 12
-_MOST_OPEN = 50
-_INLINE_VALUES = 4
-_ROW_BYTES = 16
-
-
-def read_facts(output: str) -> list[str]:
-    """Read JSON from a tool's output, whole or cut in the middle by `context.text.cut`.
-
-    Args:
-        output: The output.
-
-    Returns:
-        Lines such as "payment_methods.card_7: source: card, last_four: 7447", each about a single thing with
-        the values of the thing, never mixed with another; empty when the output is no JSON object or list.
-        Long texts are left out.
-    """
-    head = _CUT.split(output, maxsplit=1)[0].strip()
-    if head[:1] not in {"{", "["}:
-        return []
-    value = _decode(head)
-    if not isinstance(value, dict | list):
-        return []
-    facts: list[str] = []
-    for fact in _facts(value, "", 0):
-        facts.append(fact)
-        if len(facts) >= _MOST_FACTS:
-            break
-    return facts
-
-
-def read_rows(output: str) -> list[str]:
-    """Read the statements of a tool's plain output.
-
-    Args:
-        output: The output; line breaks may be written as a backslash and an "n".
-
-    Returns:
-        Statements in order, without scraps; a value stays with the heading or the item above.
-    """
-    rows = (row for row in read_statements(plain_breaks(output)) if len(row.encode()) >= _ROW_BYTES)
-    return [row for row in rows if any(map(str.isalpha, row))][:_MOST_FACTS]
-
-
-def _decode(head: str) -> Any:
-    for text in (head, _closed(head)):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-    return None
-
-
-def _closed(head: str) -> str:
-    """Close a cut JSON text after the last whole entry."""
-    open_ones: list[str] = []
-    end, closing = 0, ""
-    is_string = is_escaped = False
-    for place, char in enumerate(head):
-        if is_string:
-            is_string = is_escaped or char != '"'
-            is_escaped = char == "\\" and not is_escaped
-        elif char == '"':
-            is_string = True
-        elif char in "{[":
-            if len(open_ones) > _MOST_OPEN:
-                break
-            open_ones.append("}" if char == "{" else "]")
-            end, closing = place + 1, "".join(reversed(open_ones))
-        elif char in "}]":
-            if not open_ones:
-                break
-            open_ones.pop()
-            end, closing = place + 1, "".join(reversed(open_ones))
-        elif char == ",":
-            end, closing = place, "".join(reversed(open_ones))
-    return head[:end] + closing
-
-
-def _facts(value: Any, path: str, depth: int, *, is_listed: bool = False) -> Iterator[str]:
-    """Write each object's own values together, and all values of each list."""
-    if depth > _MOST_DEPTH:
-        return
-    if isinstance(value, Mapping):
-        is_thing = any(not isinstance(one, Mapping | list) for one in value.values())
-        maps = {key for key, one in value.items() if isinstance(one, Mapping) and not is_thing}
-        apart = [key for key, one in value.items() if key in maps or _is_large(one)]
-        pairs = [pair for key, one in value.items() if key not in apart and (pair := _pair(key, one, path))]
-        yield from _lines(path, pairs)
-        owner = f" ({pairs[0]})" if is_listed and pairs else ""
-        for key in apart:
-            below = f"{path}.{key}" if path else str(key)
-            yield from _facts(value[key], below + owner, depth + 1)
-    elif isinstance(value, list):
-        for one in value[:_LIST_ITEMS]:
-            yield from _facts(one, path, depth + 1, is_listed=len(value) > 1)
-
-
-def _lines(path: str, pairs: Sequence[str]) -> Iterator[str]:
-    """Write pairs on lines of bounded length; each further line repeats the first pair, the thing's name."""
-    head = f"{path}: " if path else ""
-    held: list[str] = []
-    for pair in pairs:
-        if len(held) > 1 and len(head) + sum(len(one) + 2 for one in held) + len(pair) > _MOST_CHARS:
-            yield head + ", ".join(held)
-            held = [pairs[0]]
-        held.append(pair)
-    if held:
-        yield head + ", ".join(held)
-
-
-def _pair(key: str, value: Any, path: str) -> str:
-    """Write a key with the value; an id already in the path is not repeated."""
-    if _is_flat(value):
-        items = [shown for one in value[:_LIST_ITEMS] if (shown := _shown(one))]
-        return f"{key}: {' '.join(items)}" if items else ""
-    if isinstance(value, Mapping):
-        inner = [f"{name}: {shown}" for name, one in value.items() if (shown := _shown(one))]
-        return f"{key} ({', '.join(inner)})" if inner else ""
-    shown = _shown(value)
-    return f"{key}: {shown}" if shown and not path.endswith(f".{shown}") else ""
-
-
-def _is_large(value: Any) -> bool:
-    """Tell whether a value is more than a plain value, a flat list, or an object of a few plain values."""
-    if isinstance(value, Mapping):
-        return len(value) > _INLINE_VALUES or any(isinstance(one, dict | list) for one in value.values())
-    return isinstance(value, list) and not _is_flat(value)
-
-
-def _is_flat(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and not any(isinstance(one, dict | list) for one in value)
-
-
-def _shown(value: Any) -> str:
-    """Write a value; empty and long values are left out."""
-    if value is None or isinstance(value, Mapping | list) or value == "":
-        return ""
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return one_line(text, _VALUE_CHARS) if len(text) <= _VALUE_CHARS else ""
-
 
 _CALL_CHARS = 140
 _OUTCOME_CHARS = 110
@@ -196,10 +47,8 @@ def call_points(lines: Sequence[RenderedLine], *, recency: Callable[[int], float
         if not call.is_open:
             worked[call.name] = call.line.seq
     last_calls = [calls[-1] for calls in groups.values()]
-    told = {
-        call.line: read_facts(call.outcome.text) for call in last_calls if call.outcome and not call.is_open
-    }
-    named = _Named.of(lines, [fact for facts in told.values() for fact in facts])
+    told = _last_told(last_calls)
+    named = _Named.of(lines, [fact.text for facts in told.values() for fact in facts])
     for calls in groups.values():
         last = calls[-1]
         facts = told.get(last.line, [])
@@ -274,6 +123,18 @@ def _calls(lines: Sequence[RenderedLine]) -> Iterator[_Call]:
     yield from found
 
 
+def _last_told(calls: Sequence[_Call]) -> dict[RenderedLine, list[Fact]]:
+    """Read the facts of each call's output; a fact of several outputs is told of the last alone."""
+    outcomes = [(call.line, call.outcome.text) for call in calls if call.outcome and not call.is_open]
+    told: dict[RenderedLine, list[Fact]] = {}
+    known: set[str] = set()
+    for line, text in sorted(outcomes, key=lambda one: -one[0].seq):
+        facts = read_facts(text)
+        told[line] = [fact for fact in facts if fact.text not in known]
+        known.update(fact.text for fact in facts)
+    return told
+
+
 def _call_point(
     calls: list[_Call], recency: Callable[[int], float], *, overcome: bool, has_facts: bool
 ) -> Point:
@@ -288,7 +149,7 @@ def _call_point(
 
 
 def _fact_points(
-    call: _Call, facts: Sequence[str], recency: Callable[[int], float], named: _Named
+    call: _Call, facts: Sequence[Fact], recency: Callable[[int], float], named: _Named
 ) -> Iterator[Point]:
     """Make a point from each fact; of a list to choose from, the facts that somebody named come first."""
     if call.outcome is None:
@@ -296,13 +157,22 @@ def _fact_points(
     is_list = call.outcome.text.lstrip().startswith("[")
     head, tail = f"{_short_call(call)} -> ", f" {_cite(call.line.seq, call.outcome.seq)}"
     for place, fact in enumerate(facts):
-        share = named.share(fact)
-        worth = _FACT + _NAME * min(len(extract_identifiers(fact)), _MAX_NAMES)
+        share = named.share(fact.text)
+        worth = _FACT + _NAME * min(len(extract_identifiers(fact.text)), _MAX_NAMES)
         worth += _RECENT * recency(call.outcome.seq) + _NAMED * min(share, 1.0)
         worth += _UNNAMED * (is_list and share < _LEAST_NAMED) + _RECORD * (not is_list)
-        text = head + plain_numbers(fact) + tail
+        text = head + plain_numbers(fact.text) + tail
         yield Point(
-            Section.DONE, text, max(worth, 0.0), call.outcome.seq, head, tail, place=place + 1, is_fact=True
+            Section.DONE,
+            text,
+            max(worth, 0.0),
+            call.outcome.seq,
+            head,
+            tail,
+            place=place + 1,
+            kind=fact.kind,
+            row=plain_numbers(fact.row),
+            is_fact=True,
         )
 
 

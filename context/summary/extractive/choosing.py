@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
@@ -162,6 +162,8 @@ _SHARES = {
 }
 """Share of each section chosen by worth alone, before the rest goes to the most telling points."""
 _FACTS_SHARE = 0.5
+_BRIEF_FACTS_SHARE, _BRIEF_FACTS_TOKENS = 0.75, 400
+"""Most of the budget for data of tools: half, but in brief notes three quarters, up to some tokens."""
 _LEAST_FACT = 2.0
 _FACT_TOKENS = 15
 _SEGMENT_TOKENS = 150
@@ -174,6 +176,9 @@ _MOST_TERMS = 120
 LINE_TOKENS = 3
 LINE_CHARS = 640
 """Maximum characters of a line shared by points of a message."""
+
+
+_Line = tuple[Section, str]
 
 
 class PointChoice:
@@ -193,21 +198,23 @@ class PointChoice:
         self.terms = [tuple(dict.fromkeys(content_terms(point.body, limit=_MOST_TERMS))) for point in points]
         self.costs = [count(point.text) + LINE_TOKENS for point in points]
         self._heads = [count(point.head + point.tail) + LINE_TOKENS if point.head else 0 for point in points]
+        self._saved = [count(point.body) - count(point.row) if point.kind else 0 for point in points]
         self._all_titles = titles
         self._weights = self._weigh()
         self._by_worth = sorted(range(len(points)), key=lambda at: (-points[at].score, -points[at].order))
         self._segments: dict[int, list[list[int]]] = {}
 
-    def choose(self, budget: int) -> list[Point]:
+    def choose(self, budget: int, *, is_kept: bool = True) -> list[Point]:
         """Choose points within a number of tokens.
 
         Args:
             budget: Tokens for titles and lines.
+            is_kept: Whether the notes are stored; brief notes are not, and tell more data of tools.
 
         Returns:
             The points, in order.
         """
-        round_ = _Round(self, budget)
+        round_ = _Round(self, budget, is_kept=is_kept)
         for section, share in _SHARES.items():
             round_.take_best(section, int(budget * share))
         for segment in self.segments(budget):
@@ -239,12 +246,18 @@ class PointChoice:
         new = sum(self._weights.get(term, 1.0) for term in self.terms[at] if term not in told)
         return new * (1 + _SCORE_WEIGHT * self.points[at].score)
 
-    def cost(self, at: int, lines: Mapping[tuple[Section, str], int]) -> int:
-        """Compute the tokens of a point: the label of a line is paid once."""
+    def cost(self, at: int, lines: Mapping[_Line, int], kinds: Collection[tuple[_Line, str]]) -> int:
+        """Compute the tokens of a point: the label of a line and the keys of a kind are paid once."""
         point = self.points[at]
-        room = LINE_CHARS - lines.get((point.section, point.head + point.tail), LINE_CHARS)
-        shared = point.head and shares_line(point) and len(point.body) <= room
-        return max(self.costs[at] - (self._heads[at] if shared else 0), 1)
+        line = line_of(point)
+        if (
+            not point.head
+            or not shares_line(point)
+            or len(point.body) > LINE_CHARS - lines.get(line, LINE_CHARS)
+        ):
+            return max(self.costs[at], 1)
+        saved = self._saved[at] if point.kind and (line, point.kind) in kinds else 0
+        return max(self.costs[at] - self._heads[at] - saved, 1)
 
     def title(self, section: Section) -> int:
         """Return the tokens of a section's title."""
@@ -293,12 +306,14 @@ class PointChoice:
 class _Round:
     """A single choice within a number of tokens."""
 
-    def __init__(self, choice: PointChoice, budget: int) -> None:
+    def __init__(self, choice: PointChoice, budget: int, *, is_kept: bool) -> None:
         self._choice = choice
         self._left = budget
-        self._facts_left = int(budget * _FACTS_SHARE)
+        brief = min(int(budget * _BRIEF_FACTS_SHARE), _BRIEF_FACTS_TOKENS)
+        self._facts_left = max(int(budget * _FACTS_SHARE), 0 if is_kept else brief)
         self._titles: set[Section] = set()
-        self._lines: dict[tuple[Section, str], int] = {}
+        self._lines: dict[_Line, int] = {}
+        self._kinds: set[tuple[_Line, str]] = set()
         self._told: set[str] = set()
         self.taken: dict[int, None] = {}
 
@@ -340,23 +355,29 @@ class _Round:
                 self._take(at)
 
     def _value(self, at: int) -> float:
-        return self._choice.gain(at, self._told) / self._choice.cost(at, self._lines)
+        return self._choice.gain(at, self._told) / self._choice.cost(at, self._lines, self._kinds)
 
     def _take(self, at: int, *, floor: int = 0) -> bool:
         point = self._choice.points[at]
-        cost = self._choice.cost(at, self._lines)
+        cost = self._choice.cost(at, self._lines, self._kinds)
         cost += 0 if point.section in self._titles else self._choice.title(point.section)
         if at in self.taken or self._left - cost < floor or (point.is_fact and cost > self._facts_left):
             return False
         self._left -= cost
         self._facts_left -= cost * point.is_fact
         self._titles.add(point.section)
-        line = point.section, point.head + point.tail
+        line = line_of(point)
+        self._kinds.add((line, point.kind))
         long = self._lines.get(line, LINE_CHARS) + len(point.body)
         self._lines[line] = long if long <= LINE_CHARS else len(point.text)
         self._told.update(self._choice.terms[at])
         self.taken[at] = None
         return True
+
+
+def line_of(point: Point) -> _Line:
+    """Name the line of a point: the section, and the label with the citation."""
+    return point.section, point.head + point.tail
 
 
 def shares_line(point: Point) -> bool:

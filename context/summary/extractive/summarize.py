@@ -96,14 +96,18 @@ def summarize(request: SummaryInput, *, count: Callable[[str], int] = count_text
 class Summarizer:
     """Writer of summaries of the same lines in any length: what the lines say is found once."""
 
-    def __init__(self, request: SummaryInput, count: Callable[[str], int] = count_text) -> None:
+    def __init__(
+        self, request: SummaryInput, count: Callable[[str], int] = count_text, *, is_kept: bool = True
+    ) -> None:
         """Read the lines.
 
         Args:
             request: Input of the summary; the budget is left to `write`.
             count: Function that counts the tokens of a text.
+            is_kept: Whether later summaries carry the points over. Else nothing says what the notes are, and
+                no name is told twice.
         """
-        self._request, self._count = request, count
+        self._request, self._count, self._is_kept = request, count, is_kept
         self._covered_tokens = sum(count(line.text) for line in request.lines)
         self._covered_tokens += count(request.previous_summary or "")
         covered = covered_identifiers(request.lines, limit=_MAX_NAMES)
@@ -111,12 +115,12 @@ class Summarizer:
         sizes = {section: count(title) + 2 * LINE_TOKENS for section, title in titles}
         points = _dedupe([*_carried(request), *find_points(request.lines)])
         choice = PointChoice(points, sizes, count)
-        self._writer = _SummaryWriter(request, covered, choice, _names(request, covered), count)
+        self._writer = _SummaryWriter(request, covered, choice, _names(request, covered), count, is_kept)
 
     def write(self, budget_tokens: int) -> str:
         """Write the summary within a budget; see `summarize`."""
         request, count = self._request, self._count
-        header = _WHAT_IT_IS.get(request.language, _WHAT_IT_IS["en"])
+        header = _WHAT_IT_IS.get(request.language, _WHAT_IT_IS["en"]) if self._is_kept else ""
         share = _AGGRESSIVE_SHARE if request.aggressive else 1.0
         budget = min(int(budget_tokens * share), int(self._covered_tokens * _TARGET_SHARE))
         return _fitted(self._writer, header, budget) or _repeated(request, header, budget, count)
@@ -128,7 +132,7 @@ def _repeated(request: SummaryInput, header: str, budget: int, count: Callable[[
     text, items = "", list[str]()
     for line in reversed(said.values()):
         items.append(f"{label_of(line)} {plain_numbers(one_line(line.text, LINE_CHARS))}")
-        longer = f"{header}\n\n{write_sections({Section.PEOPLE: items}, request.language)}"
+        longer = f"{header}\n\n{write_sections({Section.PEOPLE: items}, request.language)}".strip()
         if count(longer) > budget or len(items) > _MOST_REPEATED:
             break
         text = longer
@@ -140,7 +144,7 @@ def _fitted(writer: "_SummaryWriter", header: str, most: int) -> str:
     budget, best, round_ = most, "", 0
     while budget > 0 and round_ < _ROUNDS:
         body = writer.write(budget - writer.count(header) - LINE_TOKENS)
-        text = f"{header}\n\n{body}" if body else ""
+        text = f"{header}\n\n{body}".strip() if body else ""
         spare = most - writer.count(text)
         if spare >= 0 and len(text) >= len(best):
             best = text
@@ -160,6 +164,7 @@ class _SummaryWriter:
     choice: PointChoice
     names: Sequence[str]
     count: Callable[[str], int]
+    is_kept: bool
 
     def write(self, budget: int) -> str:
         """Write with the usual share for names, or with a larger share if too many names would be lost."""
@@ -179,11 +184,11 @@ class _SummaryWriter:
         """Choose points, and list the unsaid names; tokens left by names go to points again."""
         if budget <= 0:
             return ""
-        chosen = self.choice.choose(budget - most_names)
+        chosen = self.choice.choose(budget - most_names, is_kept=self.is_kept)
         names = self._names(chosen, most_names)
         spent = sum(map(self.count, names)) + (self.choice.title(Section.IDENTIFIERS) if names else 0)
         if most_names - spent > most_names // _LEAST_UNSPENT:
-            chosen = self.choice.choose(budget - spent)
+            chosen = self.choice.choose(budget - spent, is_kept=self.is_kept)
             names = self._names(chosen, spent)
         items = {section: _lines(chosen, section) for section in Section}
         items[Section.IDENTIFIERS] = names
@@ -191,8 +196,10 @@ class _SummaryWriter:
 
     def _names(self, chosen: Sequence[Point], most: int) -> list[str]:
         """List the names missing in all points, first names first."""
-        told = normal("\n".join(point.text for point in chosen if point.section in PROTECTED))
         said = normal("\n".join(point.text for point in chosen))
+        told = said
+        if self.is_kept:
+            told = normal("\n".join(point.text for point in chosen if point.section in PROTECTED))
         spent = self.choice.title(Section.IDENTIFIERS) + LINE_TOKENS
         fitting: list[str] = []
         for name in self.names:
@@ -207,7 +214,10 @@ class _SummaryWriter:
 
 
 def _lines(chosen: Sequence[Point], section: Section) -> list[str]:
-    """Write the points of a section; points of a message share the label, and a gap is marked."""
+    """Write the points of a section; points of a message share the label, and a gap is marked.
+
+    A fact behind another of the same keys is told by the values alone.
+    """
     lines: list[str] = []
     last: Point | None = None
     for point in chosen:
@@ -215,20 +225,18 @@ def _lines(chosen: Sequence[Point], section: Section) -> list[str]:
             continue
         is_next = last is not None and bool(point.head) and last.head == point.head and shares_line(point)
         if last and is_next and last.tail == point.tail and len(lines[-1]) + len(point.body) <= LINE_CHARS:
-            gap = (
-                "; "
-                if point.is_fact
-                else " … "
-                if point.is_spare
-                else " "
-                if point.place == last.place + 1
-                else " … "
-            )
-            lines[-1] = lines[-1].removesuffix(last.tail) + gap + point.body + point.tail
+            body = point.row if point.kind and point.kind == last.kind else point.body
+            lines[-1] = lines[-1].removesuffix(last.tail) + _gap(last, point) + body + point.tail
         else:
             lines.append(point.text)
         last = point
     return lines
+
+
+def _gap(last: Point, point: Point) -> str:
+    if point.is_fact:
+        return "; "
+    return " … " if point.is_spare or point.place != last.place + 1 else " "
 
 
 def _carried(request: SummaryInput) -> list[Point]:

@@ -29,6 +29,8 @@ class Point:
         head: Label at the beginning of the text; points of a message and section may share the label.
         tail: Citation at the end of the text, shared like the label.
         place: Index of the statement in the message, from 0.
+        kind: Kind of a fact with a row; empty for other points.
+        row: The body without keys, behind another fact of the kind.
         is_fact: True for data of a tool's output.
         is_spare: True for a row of a tool's plain output, told only in room that nothing else fills.
     """
@@ -40,6 +42,8 @@ class Point:
     head: str = ""
     tail: str = ""
     place: int = 0
+    kind: str = ""
+    row: str = ""
     is_fact: bool = False
     is_spare: bool = False
 

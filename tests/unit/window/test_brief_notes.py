@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from context.conversation.transcript import RenderLimits, render_transcript
-from context.summary.extractive.summarize import summarize
+from context.summary.extractive.summarize import Summarizer
 from context.summary.others_words import users_language
 from context.summary.prompt import SummaryInput
 from context.tokens.budget import Budget
@@ -80,6 +80,16 @@ def test_more_than_a_request_can_read_is_not_noted() -> None:
     assert not notes_in(read(talk(pages, chatter(30)))[1])
 
 
+def test_notes_tell_the_results_of_a_cut_turn_and_not_the_words_that_stand_beside() -> None:
+    record = json.dumps({"payment": {"id": "credit_card_7447"}, "log": ["of no interest at all " * 4] * 20})
+    answer = "The gift for Karin is paid with the card that you have used before."
+    newest = [*long_turn(90, record)[:-1], *number([says("assistant", answer)], 95)]
+    _, window = read(counted([*chatter(30), *chatter(40), *newest]))
+    [notes] = notes_in(window)
+    assert "credit_card_7447" in notes
+    assert sum(item.count(answer) for item in window.items) == 1
+
+
 @pytest.mark.parametrize("limit", [900, 1_500, 3_000])
 def test_a_large_newest_turn_leaves_room_for_a_line_that_answers(limit: int) -> None:
     newest = long_turn(90, *["rows and rows of another result " * 60] * 4)
@@ -98,12 +108,12 @@ def test_a_large_newest_turn_leaves_room_for_a_line_that_answers(limit: int) -> 
 def test_notes_of_the_same_messages_in_another_length_read_them_once() -> None:
     covered = long_turn(1, RECORD)
     brief = BriefNotes(covered, Wire.OPENAI, lambda count: count.tokens, 1.0)
-    short, long = (brief.write(most) for most in (185, 700))
+    short, long = (brief.write(most) for most in (135, 700))
     assert short is not None
     assert long is not None
     assert len(short[0].text) < len(long[0].text)
     lines = render_transcript(covered, limits=RenderLimits(result_chars=6_000))
-    said = SummaryInput(lines, 185 - FRAME_TOKENS, users_language(lines))
-    assert short[0].text == summarize(said)
+    said = SummaryInput(lines, 135 - FRAME_TOKENS, users_language(lines))
+    assert short[0].text == Summarizer(said, is_kept=False).write(135 - FRAME_TOKENS)
     kept = [key for key in covered[-1].found if isinstance(key, tuple) and lines in key]
     assert len(kept) == 1

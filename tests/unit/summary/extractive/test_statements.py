@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.extractive.call_points import read_facts
+from context.summary.extractive.output_facts import read_facts
 from context.summary.extractive.statements import MOST_CHARS, read_statements, shorten
 from context.summary.extractive.summarize import summarize
 from context.summary.prompt import SummaryInput
@@ -169,7 +169,7 @@ USER = (
 
 
 def test_ids_of_a_tools_output_keep_their_keys() -> None:
-    told = "\n".join(read_facts(USER))
+    told = "\n".join(fact.text for fact in read_facts(USER))
     assert "payment_methods.certificate_2765295: source: certificate, amount: 250" in told
     assert "payment_methods.gift_card_1: source: gift_card, amount: 113" in told
     assert "reservations: NO6JO3 AIXC49" in told
@@ -185,7 +185,7 @@ def test_the_values_of_a_things_part_stay_on_the_line_of_the_thing() -> None:
         }
         for place, price in ((136, 152), (218, 103))
     ]
-    assert read_facts(json.dumps(flights)) == [
+    assert [fact.text for fact in read_facts(json.dumps(flights))] == [
         "flight_number: HAT136, status: free, prices (economy: 152, business: 161)",
         "flight_number: HAT218, status: free, prices (economy: 103, business: 112)",
     ]
@@ -209,13 +209,13 @@ def test_no_fact_gives_a_thing_the_value_of_another(things: dict[int, dict[str, 
         for number, inner in things.items()
     ]
     for fact in read_facts(json.dumps(rows)):
-        [number] = [number for number in things if re.search(rf"number: N{number}\b", fact)]
-        told = re.findall(r"(price|seats|gate|fee|rate): (-?\d+)", fact)
+        [number] = [number for number in things if re.search(rf"number: N{number}\b", fact.text)]
+        told = re.findall(r"(price|seats|gate|fee|rate): (-?\d+)", fact.text)
         assert all(things[number][key] == int(value) for key, value in told)
 
 
 def test_output_that_was_cut_gives_what_is_whole_before_the_cut() -> None:
-    told = "\n".join(read_facts(USER[:210] + " … [90 characters left out] … 99}}"))
+    told = "\n".join(fact.text for fact in read_facts(USER[:210] + " … [90 characters left out] … 99}}"))
     assert "certificate_2765295: source: certificate, amount: 250" in told
     assert "99" not in told
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.extractive_summaries import Tally, read_conversations, roll, to_messages
 from context.conversation.transcript import LineKind, RenderedLine, participants, render_transcript
-from context.summary.extractive.summarize import summarize
+from context.summary.extractive.summarize import Summarizer, summarize
 from context.summary.gate import Covered, Draft, judge_summary
 from context.summary.prompt import SummaryInput
 from context.summary.sections import Section, SummaryDocument, section_titles
@@ -343,8 +343,9 @@ def test_the_things_that_somebody_named_come_before_the_rest_of_a_list() -> None
         said(4, "There are ten. Shall I book HAT117 for you?", "assistant"),
         said(5, "Yes, the one that you named is fine with me and with Ana, thank you."),
     )
-    told = ask(talk, 160)
-    assert "number: HAT117, leaves: 21:15, gate: B117" in told
+    told = ask(talk, 110)
+    assert "HAT117, 21:15, B117" in told
+    assert "HAT118" not in told
 
 
 def test_the_ids_of_a_record_are_told_though_nobody_spoke_of_them() -> None:
@@ -362,9 +363,67 @@ def test_the_ids_of_a_record_are_told_though_nobody_spoke_of_them() -> None:
         *FILLER[:10],
     )
     told = ask(talk, 200)
-    assert "payment_methods.certificate_2765295: source: certificate, amount: 250" in told
-    assert "payment_methods.gift_card_1122334: source: gift_card, amount: 113" in told
+    assert (
+        "payment_methods.certificate_2765295: source: certificate, amount: 250; "
+        "gift_card_1122334: gift_card, 113"
+    ) in told
     assert told.count("get_user(") == 1
+
+
+def test_things_with_the_same_keys_are_told_by_their_values_behind_the_first() -> None:
+    legs = [{"from": a, "to": b, "price": price} for a, b, price in (("ZRH", "OSL", 91), ("OSL", "BGO", 47))]
+    record = {"legs": legs, "guests": [{"first": "Mia", "born": "1990-04-05"}], "fee": 12}
+    talk = (
+        said(1, "I want to see what I have booked for next Monday, please."),
+        *called(2, 'get_booking(id="AB12CD")', json.dumps(record)),
+        *FILLER[:10],
+    )
+    assert "legs: from: ZRH, to: OSL, price: 91; OSL, BGO, 47" in ask(talk, 300)
+
+
+def test_things_with_other_keys_or_values_with_commas_keep_their_keys() -> None:
+    record = {
+        "shops": [
+            {"name": "Rill", "city": "Bergen, Norway"},
+            {"name": "Tarn", "city": "Oslo, Norway"},
+            {"name": "Fell", "phone": "555-0199"},
+        ]
+    }
+    talk = (
+        said(1, "Which shops are there for us in the north, please?"),
+        *called(2, 'get_shops(region="north")', json.dumps(record)),
+        *FILLER[:10],
+    )
+    told = ask(talk, 300)
+    assert "name: Tarn, city: Oslo, Norway" in told
+    assert "name: Fell, phone: 555-0199" in told
+
+
+def test_data_that_a_later_output_repeats_is_told_once() -> None:
+    record = json.dumps({"guests": [{"first": "Mia", "born": "1990-04-05"}], "paid": "card_7731"})
+    talk = (
+        said(1, "I want to cancel what I have booked for next Monday, please."),
+        *called(2, 'get_booking(id="AB12CD")', record),
+        *called(4, 'cancel_booking(id="AB12CD")', record),
+        *FILLER[:10],
+    )
+    told = ask(talk, 300)
+    assert told.count("born: 1990-04-05") == 1
+    assert "cancel_booking" in told
+
+
+def test_notes_that_are_not_kept_name_nothing_twice_and_do_not_say_what_they_are() -> None:
+    talk = (
+        said(1, "Please look after my order WB-20931 for the oak boards of the staircase."),
+        said(2, "I shall watch the order WB-20931 and tell you as soon as it moves.", "assistant"),
+        *FILLER[:10],
+    )
+    asked = SummaryInput(talk, 300, "en")
+    kept, brief = Summarizer(asked).write(300), Summarizer(asked, is_kept=False).write(300)
+    assert kept.startswith("Extractive notes")
+    assert "Extractive notes" not in brief
+    assert "WB-20931" in brief
+    assert "`WB-20931`" not in brief
 
 
 def test_a_thought_written_down_as_a_call_is_no_work_done() -> None:
