@@ -1,6 +1,8 @@
 """Measure the servers that could carry the API, with the same application and the same load.
 
 python -m benchmarks.server_choice [--seconds 4]
+
+granian is no dependency; without it (`pip install granian`) its rows are left out, with the reason.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
+from importlib.util import find_spec
 
 from rich.console import Console
 from rich.table import Table
@@ -72,7 +75,7 @@ def load(port: int, key: str, *, clients: int, seconds: float) -> list[float]:
 
 def wait_for(port: int) -> None:
     """Wait until the server answers."""
-    for _ in range(400):
+    for _ in range(2_400):
         try:
             socket.create_connection(("127.0.0.1", port), 0.2).close()
         except OSError:
@@ -94,6 +97,9 @@ def main() -> None:
     with Stack(roles=SERVERS) as stack:
         environment = {**os.environ, "AFTERTURN_DATABASE_URL": stack.at.database_url}
         for name, (module, *options) in SERVERS_TO_TRY.items():
+            if find_spec(module) is None:
+                print(f"{name} is left out: {module} is not installed")
+                continue
             port = free_port()
             command = [sys.executable, "-m", module, *options, "--host", "127.0.0.1", "--port", str(port)]
             server = subprocess.Popen(  # noqa: S603 (servers of our own environment)
