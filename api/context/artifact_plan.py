@@ -1,16 +1,14 @@
 """Choice of a window's plan: a model's plan if worthwhile and ready, else the rule's."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 from uuid import UUID
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.context import artifact_summaries as in_force
-from api.context.activation import Arrivals
-from api.context.model_choice import ModelChoice
+from api.context.artifact_question import ArtifactQuestion, FoundArtifacts
 from api.http.waiting import wait_for_work
 from context.artifact_plans.by_rule import USUAL_READING_TOKENS, ArtifactQuery, plan_by_rule
 from context.artifact_plans.needs_plan import (
@@ -21,7 +19,6 @@ from context.artifact_plans.needs_plan import (
 )
 from context.artifact_plans.prompt import dump_brought
 from context.artifact_plans.reply import for_question, load_plan
-from context.artifacts.superseded import Superseded
 from context.artifacts.types import Artifact, ArtifactPlan, ProcessingStrategy
 from context.focus import nearest, normalise
 from context.precompute.predict import FocusOrigin
@@ -45,70 +42,6 @@ from models.due_work.queue import WorkKind, enqueue
 from models.learning.speculation import What, find_record, price_share
 
 log = structlog.get_logger()
-
-
-class Planning(Protocol):
-    """Inputs of a plan request."""
-
-    @property
-    def tenant_id(self) -> UUID:
-        """The artifacts' tenant."""
-
-    @property
-    def session(self) -> SessionState | None:
-        """The session; None for an unstored session."""
-
-    @property
-    def wanted(self) -> ArtifactQuery:
-        """The question."""
-
-    @property
-    def chosen(self) -> ModelChoice:
-        """The models."""
-
-    @property
-    def wait_ms(self) -> int:
-        """How long the caller waits."""
-
-    @property
-    def goes_on(self) -> bool:
-        """True if the turn continues, so that the next request repeats the question."""
-
-    @property
-    def by_rule(self) -> bool:
-        """True if no model's plan is used."""
-
-    @property
-    def is_trial(self) -> bool:
-        """True for a trial: no plan is requested."""
-
-    @property
-    def budget_tokens(self) -> int:
-        """The room for artifacts, in stored tokens."""
-
-    @property
-    def arrivals(self) -> Arrivals | None:
-        """Decision about what arrived within the turn; None to follow any plan."""
-
-
-class KnownArtifacts(Protocol):
-    """Facts about a request's artifacts."""
-
-    @property
-    def old(self) -> Mapping[str, Superseded]:
-        """Artifacts made old by a later call."""
-
-    @property
-    def relevance(self) -> Mapping[str, float]:
-        """How much of the question a whole text has."""
-
-    @property
-    def answered(self) -> Collection[str]:
-        """Artifacts with a summary for the exact question."""
-
-    @property
-    def stored(self) -> StoredForQuestion | None:
-        """Stored plans that may serve the question; None where none is followed."""
 
 
 NOT_READY = "not-ready"
@@ -163,7 +96,7 @@ def question_keys(wanted: ArtifactQuery, planner: str) -> QuestionKeys:
     return QuestionKeys(normalise(wanted.query).key, plan)
 
 
-def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: KnownArtifacts) -> Planned:
+def choose_plan(question: ArtifactQuestion, artifacts: Sequence[Artifact], known: FoundArtifacts) -> Planned:
     """Plan by rule at once; use a model's plan instead if wanted and ready in time."""
     by_rule = plan_by_rule(
         artifacts,
@@ -204,7 +137,7 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: KnownA
 
 
 def _follow(
-    question: Planning, rules: Planned, row: ArtifactPlanRecord, artifacts: Sequence[Artifact]
+    question: ArtifactQuestion, rules: Planned, row: ArtifactPlanRecord, artifacts: Sequence[Artifact]
 ) -> Planned | None:
     """Follow a stored plan; one that arrived within the turn only if the change pays at once."""
     if row.plan is None:
@@ -223,7 +156,7 @@ def _follow(
     )
 
 
-def _unfollowed(question: Planning, rules: Planned, row: ArtifactPlanRecord | None) -> Planned:
+def _unfollowed(question: ArtifactQuestion, rules: Planned, row: ArtifactPlanRecord | None) -> Planned:
     """Follow the rule's plan, and say why no model's plan is followed."""
     if row is None:
         return replace(rules, fallback=_why_not_asked(question))
@@ -232,7 +165,7 @@ def _unfollowed(question: Planning, rules: Planned, row: ArtifactPlanRecord | No
     return replace(rules, fallback=NOT_READY if row.state is PlanState.WANTED else NEXT_TURN)
 
 
-def _cannot(question: Planning, artifacts: Sequence[Artifact], known: KnownArtifacts) -> str:
+def _cannot(question: ArtifactQuestion, artifacts: Sequence[Artifact], known: FoundArtifacts) -> str:
     """Return the reason against a model's plan; empty if possible."""
     if question.by_rule:
         return "in-shadow"
@@ -241,12 +174,12 @@ def _cannot(question: Planning, artifacts: Sequence[Artifact], known: KnownArtif
     return "session-not-stored" if question.session is None else ""
 
 
-def _is_in_time(question: Planning) -> bool:
+def _is_in_time(question: ArtifactQuestion) -> bool:
     """Tell whether a plan requested now is in time for the caller, or for the next request of the turn."""
     return question.goes_on or question.wait_ms > 0
 
 
-def _why_not_asked(question: Planning) -> str:
+def _why_not_asked(question: ArtifactQuestion) -> str:
     """Give the reason for no plan; a dry run gives the reason of the real request."""
     if not _is_in_time(question):
         return "too-late"
@@ -254,7 +187,7 @@ def _why_not_asked(question: Planning) -> str:
 
 
 def _ask(
-    question: Planning,
+    question: ArtifactQuestion,
     session: SessionState,
     key: PlanKey,
     artifacts: Sequence[Artifact],
@@ -295,7 +228,7 @@ PLAN_TOKENS, PLAN_TOKENS_EACH = 400, 150
 """Tokens of a plan, and of each artifact in a plan."""
 
 
-def _is_worth_it(db: Transaction, question: Planning, artifacts: Sequence[Artifact]) -> bool:
+def _is_worth_it(db: Transaction, question: ArtifactQuestion, artifacts: Sequence[Artifact]) -> bool:
     """Tell whether a plan would save more than its call costs; always for a waiting caller."""
     if question.wait_ms:
         return True
@@ -323,7 +256,7 @@ def _size(plan: ArtifactPlan, tokens: Mapping[str, int]) -> int:
     )
 
 
-def _is_asked(question: Planning, key: PlanKey, found: ArtifactPlanRecord | None) -> bool:
+def _is_asked(question: ArtifactQuestion, key: PlanKey, found: ArtifactPlanRecord | None) -> bool:
     """Tell whether to request or await a plan, possibly requested before, in time to be used."""
     if found is None or not _is_in_time(question):
         return _is_in_time(question)
@@ -337,7 +270,7 @@ def _is_asked(question: Planning, key: PlanKey, found: ArtifactPlanRecord | None
         )
 
 
-def _wish(question: Planning, artifacts: Sequence[Artifact]) -> PlanWish:
+def _wish(question: ArtifactQuestion, artifacts: Sequence[Artifact]) -> PlanWish:
     return PlanWish(
         artifact_ids=[artifact.artifact_id for artifact in artifacts],
         question=question.wanted.asked,
@@ -359,7 +292,7 @@ def _find(tenant_id: UUID, key: PlanKey) -> ArtifactPlanRecord | None:
 
 
 def _find_near(
-    question: Planning, key: PlanKey, stored: StoredForQuestion | None
+    question: ArtifactQuestion, key: PlanKey, stored: StoredForQuestion | None
 ) -> ArtifactPlanRecord | None:
     """Find the plan for the same artifacts with the nearest question, if near enough."""
     if stored is None:

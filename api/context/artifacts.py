@@ -15,11 +15,10 @@ from api.context.artifact_plan import (
     choose_plan,
     question_keys,
 )
+from api.context.artifact_question import ArtifactQuestion, FoundArtifacts
 from api.context.artifact_summaries import CachedText, Match, brought_text, find_matches, load_texts
-from api.context.model_choice import ModelChoice
-from api.context.request import RequestAttachment, find_attachments, read_attachments
-from context.artifact_plans.by_rule import ArtifactQuery, compare_texts
-from context.artifact_plans.needs_plan import room_for_artifacts
+from api.context.request import find_attachments, read_attachments
+from context.artifact_plans.by_rule import compare_texts
 from context.artifact_plans.question import Asking, asking, asks_for_all
 from context.artifact_plans.strategies import EXTRACT_TOKENS, Available, Extract
 from context.artifacts.content import all_artifacts
@@ -33,9 +32,7 @@ from models.artifacts.settings import planning_settings
 from models.artifacts.summary import SummaryKey
 from models.artifacts.summary_lookup import ANYBODY, Maker, StoredForQuestion, load_for_question
 from models.artifacts.use import Use, find_old, load_uses
-from models.conversations.session_state import SessionState
 from models.database import Transaction, read_transaction
-from models.read_ahead import ReadAhead
 
 PARTIAL_METHODS = frozenset({"extractive", "summary-of-excerpt"})
 """Methods with a result from some passages only."""
@@ -45,76 +42,6 @@ MOST_EXTRACT_TOKENS = 8_000
 
 LOOKUP_TOKENS = 1_000
 """Most tokens of an extract for an exact look-up; more would be irrelevant."""
-
-
-@dataclass(frozen=True)
-class Room:
-    """Room for artifacts, in stored tokens.
-
-    Attributes:
-        whole: Room beside the required parts.
-        raw: Size of raw history in the room.
-        most_share: Highest share of artifacts in the room.
-        has_attachments: True if the request brings documents.
-    """
-
-    whole: int
-    raw: int = 0
-    most_share: float = 1.0
-    has_attachments: bool = False
-
-    @property
-    def for_artifacts(self) -> int:
-        """Room left by history, with a least share; unattached artifacts are limited to another share."""
-        least = planning_settings().artifact_room_share
-        return room_for_artifacts(self.whole, self.raw, share=least, most_share=self.most_share)
-
-
-@dataclass(frozen=True)
-class ArtifactQuestion:
-    """Inputs for a request's artifacts.
-
-    Attributes:
-        tenant_id: The artifacts' tenant.
-        session: The session; None for an unstored session.
-        attachments: Documents of the request.
-        wanted: The question.
-        chosen: Planner and summarizer models, and whether the answering model is expensive.
-        room: Room for artifacts.
-        wait_ms: Longest wait of the caller for a plan, in milliseconds.
-        shown: Artifacts already whole in the window.
-        goes_on: True if the request answers calls, so that its turn continues and repeats the question.
-        by_rule: True to ignore models' summaries and plans.
-        is_trial: True for a trial: no plan is requested.
-        in_force: Maker of exactly matching summaries.
-        arrivals: Decision about what arrived within the turn; None to show everything.
-        cached_share: Price of a cached token as a share of the input price; 0 without a cache, or for a
-            request with a budget of its own.
-        least_relevance: Share of the question's words that an artifact must hold to be shown.
-        ahead: Rows of the session that were read ahead; None for none.
-    """
-
-    tenant_id: UUID
-    session: SessionState | None
-    attachments: Sequence[RequestAttachment]
-    wanted: ArtifactQuery
-    chosen: ModelChoice
-    room: Room
-    wait_ms: int = 0
-    shown: frozenset[str] = frozenset()
-    goes_on: bool = False
-    by_rule: bool = False
-    is_trial: bool = False
-    in_force: Maker = ANYBODY
-    arrivals: Arrivals | None = None
-    cached_share: float = 0.0
-    least_relevance: float = 0.0
-    ahead: ReadAhead | None = None
-
-    @property
-    def budget_tokens(self) -> int:
-        """The room for artifacts, in stored tokens."""
-        return self.room.for_artifacts
 
 
 @dataclass(frozen=True)
@@ -234,28 +161,9 @@ def _historical(uses: Sequence[Use]) -> list[Artifact]:
     return sorted(latest.values(), key=lambda artifact: (artifact.timestamp, artifact.artifact_id))
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Facts about the artifacts, read at once."""
-
-    focus: Focus
-    old: Mapping[str, Superseded]
-    relevance: Mapping[str, float]
-    whole: frozenset[str]
-    answered: frozenset[str]
-    matches: Mapping[str, Match]
-    available: Mapping[str, Available]
-    is_anew: bool = False
-    stored: StoredForQuestion | None = None
-
-    def answers(self, artifact_id: str, least_relevance: float) -> bool:
-        """Tell whether an artifact holds so many of the question's words."""
-        return self.relevance.get(artifact_id, 0.0) >= least_relevance
-
-
 def _read(
     db: Transaction, question: ArtifactQuestion, artifacts: Sequence[Artifact], old: Mapping[str, Superseded]
-) -> _Found:
+) -> FoundArtifacts:
     focus = normalise(question.wanted.query)
     by_id = [artifact for artifact in artifacts if artifact.content is None]
     newest_first = sorted(
@@ -289,7 +197,7 @@ def _read(
     answered = frozenset(one for one, match in matches.items() if match.answers_focus)
     latest = artifacts[-1].artifact_id
     relevance = {} if focus.is_general else compare_texts(indexes, question.wanted.text, latest=latest)
-    return _Found(focus, old, relevance, whole, answered, matches, available, is_anew, stored)
+    return FoundArtifacts(focus, old, relevance, whole, answered, matches, available, is_anew, stored)
 
 
 def _stored(db: Transaction, question: ArtifactQuestion, artifacts: Sequence[Artifact]) -> StoredForQuestion:

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from api.context.activation import CacheForecast, arrivals_in, forecast_cache
 from api.context.artifact_plan import LEFT_TO_STEPS
+from api.context.artifact_question import ArtifactQuestion, Room, choose_models
 from api.context.artifact_summaries import find_maker
-from api.context.artifacts import ArtifactQuestion, ArtifactSelection, Room, gather_artifacts
-from api.context.model_choice import choose_models
+from api.context.artifacts import ArtifactSelection, gather_artifacts
 from api.context.recall import RecallQuestion, UserQuestion, let_first, recall, recall_user, user_limits_of
 from api.context.reported_usage import cached_share, caches, calibrations
 from api.context.session_request import PreparedRequest

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from api.context.activation import RequestSize
 from api.context.artifact_plan import question_keys
+from api.context.artifact_question import choose_models
 from api.context.full_history import NewPart, stand_under
-from api.context.model_choice import choose_models
 from api.context.reported_usage import caches
 from api.context.request import (
     NO_LIMITS,

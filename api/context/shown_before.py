@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from api.context.artifacts import Room
+from api.context.artifact_question import Room
 from api.context.reported_usage import caches
 from api.turns.large_results import restore_messages
 from context.artifact_plans.needs_plan import canonical_tokens
