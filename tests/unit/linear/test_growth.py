@@ -32,13 +32,8 @@ def test_every_text_function_takes_time_in_proportion_to_its_text() -> None:
 def test_every_history_is_read_in_time_in_proportion_to_its_messages() -> None:
     grown = {
         name: growth
-        for name, (history, read) in every_reading().items()
-        if (
-            growth := growth_of(
-                read, lambda size, history=history: history(size // 10), most_chars=_QUICK_CHARS
-            )
-        )
-        > MOST_GROWTH
+        for name, reading in every_reading().items()
+        if (growth := growth_of(reading.read, reading.of_size, most_chars=_QUICK_CHARS)) > MOST_GROWTH
     }
     assert not grown
 

@@ -19,6 +19,10 @@ class Reading(NamedTuple):
     history: Callable[[int], History]
     read: Callable[[History], object]
 
+    def of_size(self, size: int) -> History:
+        """Make a history of a tenth as many calls as a text of this size has characters."""
+        return self.history(size // 10)
+
 
 def _parallel(wire: Wire) -> Callable[[int], History]:
     """One answer with many calls, each with its result."""
