@@ -21,6 +21,7 @@ from models.base import read_rows
 from models.conversations.history import NEWEST_SQL, read_newest
 from models.conversations.standing import STANDING_QUERY, SessionSnapshot, read_standing
 from models.database import Transaction
+from models.driver_statement import DriverStatement
 from models.encryption.keys import TextCipher, TextUnavailableError
 from models.preflight.policy import (
     TOPIC_COLUMNS,
@@ -158,7 +159,7 @@ _ARTIFACTS = f"""case when asked.step_messages is null or session.last_turn_inde
         select json_build_array((select json_agg(use order by seq, place) from used), {FOR_QUESTION_SQL})
     ) end"""  # noqa: S608 (parts of our own)
 _OWN_COLUMNS = 3
-_QUERY = (
+QUERY = (
     STANDING_QUERY.join(PreflightSession, TOPIC_OF_SESSION, isouter=True)
     .join(_ASKED, true())
     .add_columns(
@@ -170,6 +171,7 @@ _QUERY = (
         ),
     )
 )
+_STATEMENT = DriverStatement.of(QUERY)
 
 
 def read_ahead(db: Transaction, query: AheadQuery) -> ReadAhead | None:
@@ -187,9 +189,10 @@ def read_ahead(db: Transaction, query: AheadQuery) -> ReadAhead | None:
         "least_turns": query.unless.least_turns if query.unless else None,
         "step_messages": query.unless.messages if query.unless else None,
     }
-    row = db.execute(_QUERY, asked).one_or_none()
-    if row is None:
+    rows = _STATEMENT.rows(db, asked)
+    if not rows:
         return None
+    [row] = rows
     topic_from = len(row) - _OWN_COLUMNS - len(TOPIC_COLUMNS)
     standing = read_standing(db, query.tenant_id, query.session_id, row[:topic_from])
     most, newest, artifacts = row[-_OWN_COLUMNS:]

@@ -158,7 +158,7 @@ def _worth_showing(
     kept = session.left_out.kept_seq if session.left_out else None
     today = session.last_turn_at.date() if session.last_turn_at else None
     return [
-        replace(passage, said_on=None) if passage.said_on == today else passage
+        passage._replace(said_on=None) if passage.said_on == today else passage
         for passage in passages
         if passage.seq != kept and passage.seq not in shown
     ]

@@ -3,9 +3,9 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate
+from typing import NamedTuple
 
 from context.conversation.transcript import LineKind, RenderedLine, RenderLimits
 from context.text.terms import index_terms
@@ -27,8 +27,7 @@ _SENTENCE = re.compile(
 _SOFT_BREAK = re.compile(r"\s+")
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(NamedTuple):
     """A piece of a message.
 
     Attributes:

@@ -169,11 +169,6 @@ class RecallScore(NamedTuple):
     share: float
 
     @property
-    def whole(self) -> float:
-        """The score that orders passages, in [0, 2)."""
-        return self.around + self.share**_COVERAGE_POWER
-
-    @property
     def alone(self) -> float:
         """The relevance that the passage gives to its stretch; more tells of several mentions."""
         return self.share / (1 + _SATURATION)
@@ -193,14 +188,8 @@ def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> li
     return whole_scores(*score_held([place.terms for place in places], fades, weights))
 
 
-def score_parts(places: Sequence[Placed], weights: Mapping[str, float]) -> list[RecallScore]:
-    """Score as `score_passages`, with both parts of each score."""
-    fades = fades_between([place.centre for place in places])
-    return list(map(RecallScore, *score_held([place.terms for place in places], fades, weights)))
-
-
 def whole_scores(around: Sequence[float], shares: Sequence[float]) -> list[float]:
-    """Add both parts of each score, as `RecallScore.whole`."""
+    """Add both parts of each score: the order of passages, each in [0, 2)."""
     return [near + share**_COVERAGE_POWER for near, share in zip(around, shares, strict=True)]
 
 
@@ -212,7 +201,7 @@ def fades_between(centres: Sequence[float]) -> list[float]:
 def score_held(
     held: Sequence[Iterable[str]], fades: Sequence[float], weights: Mapping[str, float]
 ) -> tuple[list[float], list[float]]:
-    """Score passages as `score_parts` by their terms alone.
+    """Score passages as `score_passages` by their terms alone, with both parts of each score.
 
     Args:
         held: The terms of each passage.
@@ -228,30 +217,44 @@ def score_held(
             where.setdefault(term, []).append(at)
     around, coverage = [0.0] * len(held), [0.0] * len(held)
     for term, weight in weights.items():
-        if term not in where:
+        places = where.get(term)
+        if places is None:
             continue
-        own = [0.0] * len(held)
-        for at in where[term]:
-            own[at] = 1.0
+        for at in places:
             coverage[at] += weight
-        around = _with_mentions(around, own, fades, weight)
+        _add_mentions(around, places, fades, weight)
     for at, share in enumerate(coverage) if not all(fades) or len(held) == 1 else ():
         if not any(fades[max(at - 1, 0) : at + 1]):  # nothing surrounds it
             around[at] = share / (1 + _SATURATION)
     return around, coverage
 
 
-def _with_mentions(
-    around: Sequence[float], own: Sequence[float], fades: Sequence[float], weight: float
-) -> list[float]:
-    """Add the mentions of a term on both sides, faded by distance; own ones once."""
-    before = after = mentions = 0.0
-    sums = [before := before * fade + one for one, fade in zip(own, [1.0, *fades], strict=True)]
-    rest = [after := (after + one) * fade for one, fade in zip(own[:0:-1], fades[::-1], strict=True)]
-    return [
-        score + weight * (mentions := one + more) / (mentions + _SATURATION)
-        for score, one, more in zip(around, sums, [*rest[::-1], 0.0], strict=True)
-    ]
+def _add_mentions(around: list[float], places: Sequence[int], fades: Sequence[float], weight: float) -> None:
+    """Add the mentions of a term on both sides, faded by distance; own ones once.
+
+    Args:
+        around: The relevance of each passage so far.
+        places: The passages with the term, in order, at least one; nothing fades beyond both ends.
+        fades: The result of `fades_between`.
+        weight: The term's weight.
+    """
+    first, last, marked = places[0], places[-1], set(places)
+    before, sums = 1.0, [0.0] * len(around)
+    sums[first] = before
+    for at in range(first + 1, len(around)):
+        before *= fades[at - 1]
+        if at in marked:
+            before += 1.0
+        sums[at] = before
+    for at in range(len(around) - 1, last, -1):
+        mentions = sums[at]
+        around[at] += weight * mentions / (mentions + _SATURATION)
+    after = 0.0
+    for at in range(last, -1, -1):
+        mentions = sums[at] + after
+        around[at] += weight * mentions / (mentions + _SATURATION)
+        if at:
+            after = (after + 1.0 if at in marked else after) * fades[at - 1]
 
 
 def find_ranges(

@@ -8,7 +8,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple, Protocol
 
 from context.recall.passages import Passage
-from context.recall.ranking import RecallScore, score_parts
+from context.recall.ranking import RecallScore, fades_between, score_held, whole_scores
 from context.text.tags import escape_tags
 
 RECALL_TAG = "earlier_messages"
@@ -213,10 +213,18 @@ def rank_passages(passages: Sequence[Passage], weights: Mapping[str, float]) -> 
     """Score passages, and order them: best first, of equals the newest; none without weights."""
     if not passages or not weights:
         return []
-    scores = score_parts(passages, weights)
-    gaps = accumulate((1 if a.end == b.start else 2 for a, b in pairwise(passages)), initial=0)
-    ranked = map(RankedPassage, passages, scores, gaps, [score.whole for score in scores])
-    return sorted(ranked, key=lambda entry: (-entry.score, -entry.place))
+    around, shares = score_held(
+        [passage.terms for passage in passages],
+        fades_between([passage.centre for passage in passages]),
+        weights,
+    )
+    whole = whole_scores(around, shares)
+    gaps = list(accumulate((1 if a.end == b.start else 2 for a, b in pairwise(passages)), initial=0))
+    newest_first = range(len(passages) - 1, -1, -1)
+    return [
+        RankedPassage(passages[at], RecallScore(around[at], shares[at]), gaps[at], whole[at])
+        for at in sorted(newest_first, key=[-score for score in whole].__getitem__)
+    ]
 
 
 def _choose(waiting: Sequence[RankedPassage], *, max_tokens: int, max_facts: int) -> dict[int, RankedPassage]:

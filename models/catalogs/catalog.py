@@ -23,6 +23,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.catalog.types import Catalog
 from models.base import Base, TenantKey, TenantPart
 from models.database import Transaction
+from models.driver_statement import DriverStatement
 
 
 def load_earlier(db: Transaction, tenant_id: UUID, name: str, *, versions: int) -> list[tuple[str, str]]:
@@ -215,8 +216,8 @@ class InForce(NamedTuple):
 def find_in_force(db: Transaction, tenant_id: UUID, name: str) -> InForce | None:
     """Find the version in force of a catalog; None for an unknown catalog."""
     place = {"tenant_id": tenant_id, "name": name}
-    row = db.execute(_IN_FORCE_SINCE, {**place, "every": USE_NOTED_EVERY}).one_or_none()
-    return InForce(*row) if row else None
+    rows = _IN_FORCE_SINCE.rows(db, {**place, "every": USE_NOTED_EVERY})
+    return InForce(*rows[0]) if rows else None
 
 
 def load_version(
@@ -299,7 +300,7 @@ _IN_FORCE = text(
     """
 )
 
-_IN_FORCE_SINCE = text(
+_IN_FORCE_SINCE = DriverStatement(
     """
     select digest, updated_at, coalesce(used_at, '-infinity') < now() - cast(:every as interval)
     from catalog where tenant_id = :tenant_id and name = :name

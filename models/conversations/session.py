@@ -26,6 +26,7 @@ from context.window.emergency import EmergencyCut
 from models.base import Base, CreatedAt, TenantKey
 from models.conversations.session_state import SessionState
 from models.database import Transaction
+from models.driver_statement import DriverStatement
 from models.due_work.queue import WorkKind, enqueue
 from models.tenants.tenant import Tenant
 
@@ -258,24 +259,34 @@ def remember_request(
 
     As the answering model, the model counts only until a turn names one. Loss is harmless.
     """
-    db.execute(
-        update(Session)
-        .where(Session.tenant_id == tenant_id, Session.session_id == session.session_id)
-        .values(
-            model=func.coalesce(Session.model, model),
-            asked_model=model,
-            context_window=window.tokens,
-            narrow_window=window.narrow_tokens,
-            narrow_reads=window.narrow_reads,
-            budget_tokens=usual.tokens,
-            narrow_budget=usual.narrow_tokens,
-            narrow_turns=usual.narrow_turns,
-            narrow_seq=usual.narrow_seq,
-            system_tokens=system_tokens,
-            tools_tokens=tools_tokens,
-            max_tokens=max_tokens,
-        )
+    _REMEMBER.rows(
+        db,
+        {
+            "tenant_id": tenant_id,
+            "session_id": session.session_id,
+            "model": model,
+            "context_window": window.tokens,
+            "narrow_window": window.narrow_tokens,
+            "narrow_reads": window.narrow_reads,
+            "budget_tokens": usual.tokens,
+            "narrow_budget": usual.narrow_tokens,
+            "narrow_turns": usual.narrow_turns,
+            "narrow_seq": usual.narrow_seq,
+            "system_tokens": system_tokens,
+            "tools_tokens": tools_tokens,
+            "max_tokens": max_tokens,
+        },
     )
+
+
+_REMEMBER = DriverStatement("""
+    update session set model = coalesce(model, :model), asked_model = :model,
+        context_window = :context_window, narrow_window = :narrow_window,
+        narrow_reads = :narrow_reads, budget_tokens = :budget_tokens,
+        narrow_budget = :narrow_budget, narrow_turns = :narrow_turns, narrow_seq = :narrow_seq,
+        system_tokens = :system_tokens, tools_tokens = :tools_tokens, max_tokens = :max_tokens
+    where tenant_id = :tenant_id and session_id = :session_id
+""")
 
 
 def cut_session(db: Transaction, tenant_id: UUID, seen: SessionState, cut: EmergencyCut) -> bool:

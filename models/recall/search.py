@@ -200,16 +200,16 @@ class _Search:
         """Load the passages starting in the ranges, in order."""
         firsts, lasts = zip(*ranges, strict=True)
         rows = self._run(_STRETCHES, firsts=list(firsts), lasts=list(lasts), most=_STRETCH_PASSAGES)
-        cells = TextCipher(self._db, self._index.tenant_id)
-        return [self._passage(cells, row) for row in rows]
-
-    def _passage(self, cells: TextCipher, row: Any) -> Passage:
-        *before, speaker, body, start, tokens, asked, completed_at = row
-        place = passage_row(self._index, start)
-        speaker = cells.open("recall_passage.speaker", speaker, *place)
-        body = cells.open("recall_passage.body", body, *place)
-        said_on = completed_at.date() if completed_at else None
-        return Passage(*[*before, speaker, body, start, tokens, self._terms[asked], said_on])
+        cells, index, terms = TextCipher(self._db, self._index.tenant_id), self._index, self._terms
+        found = []
+        for seq, turn_index, line, part, parts, speaker, body, start, tokens, asked, completed_at in rows:
+            place = passage_row(index, start)
+            name = cells.open("recall_passage.speaker", speaker, *place)
+            words = cells.open("recall_passage.body", body, *place)
+            said_on = completed_at.date() if completed_at else None
+            said = (name, words, start, tokens, terms[asked], said_on)
+            found.append(Passage(seq, turn_index, line, part, parts, *said))
+        return found
 
     def _run(self, statement: DriverStatement, **parameters: Any) -> list[tuple[Any, ...]]:
         return statement.rows(self._db, {**self._values, **parameters})

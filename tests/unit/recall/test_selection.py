@@ -1,6 +1,5 @@
 """Selection: within its limits, word for word, in the order of the conversation."""
 
-from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 
@@ -103,7 +102,7 @@ def test_every_word_shown_was_said(texts: list[str]) -> None:
 
 
 def test_a_block_of_another_day_says_when_it_was_said() -> None:
-    passages = [replace(one, said_on=date(2023, 5, 8)) for one in passages_of("The ferry leaves at noon.")]
+    passages = [one._replace(said_on=date(2023, 5, 8)) for one in passages_of("The ferry leaves at noon.")]
     weights = weigh_terms(query_terms("ferry"), stats_of(passages, query_terms("ferry")))
     [block] = choose_blocks(passages, weights, max_tokens=500, max_facts=5, count=count_text)
     assert "[1 \u00b7 8 May 2023]\nuser: The ferry leaves at noon." in render_recall([block])

@@ -34,7 +34,7 @@ SHARE = replace(LIMITS, tight_share=0.25)
 def others(*texts: str, session: str = "before", limits: RecallLimits = SHARE) -> RecallOffer:
     """The same passages as another session of the user."""
     found = offer(*texts, limits=limits)
-    return replace(found, passages=[replace(one, session=session) for one in found.passages])
+    return replace(found, passages=[one._replace(session=session) for one in found.passages])
 
 
 def test_other_sessions_stand_before_recall_in_a_region_that_names_them() -> None:
