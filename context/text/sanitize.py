@@ -26,7 +26,8 @@ _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{\]}]', re.DOTALL)
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w{0,39}", re.ASCII)
 _MAX_NAME_CHARS = 40
 _CONTAINERS = frozenset({dict, list})
-_KNOWN = _CONTAINERS | {str, int, float, bool, type(None)}
+_NUMBERS = frozenset({int, float})
+_KNOWN = _CONTAINERS | _NUMBERS | {str, bool, type(None)}
 
 CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
 """What to say of cleaned text."""
@@ -139,21 +140,29 @@ def _is_clean(text: str) -> bool:
 
 
 def _is_plain(value: Any, max_depth: int, *, with_text: bool = True) -> bool:
-    """Say quickly, a level of nesting at a time, whether there is nothing to clean or to refuse."""
+    """Say quickly, a level of nesting at a time, whether there is nothing to clean or to refuse.
+
+    Args:
+        value: The value.
+        max_depth: The most levels.
+        with_text: False for a value read from JSON without an escape that needs cleaning: all keys are text.
+    """
     level = [value]
     for _ in range(max_depth + 1):
         kinds = set(map(type, level))
-        if not (kinds <= _KNOWN and _numbers_fit(level, kinds)):
+        if not kinds <= _KNOWN or (kinds & _NUMBERS and not _numbers_fit(level, kinds)):
             return False
         if with_text and str in kinds and not _is_clean("".join(_of_type(level, str))):
             return False
-        if not kinds & _CONTAINERS:
+        objects = _of_type(level, dict) if dict in kinds else []
+        lists = _of_type(level, list) if list in kinds else []
+        if not objects and not lists:
             return True
-        objects = _of_type(level, dict)
-        if not _keys_are_plain(objects, with_text=with_text):
+        if with_text and not _keys_are_plain(objects):
             return False
-        members = chain.from_iterable(item.values() for item in objects)
-        level = list(chain(members, chain.from_iterable(_of_type(level, list))))
+        level = [member for item in objects for member in item.values()]
+        for item in lists:
+            level += item
     return False
 
 
@@ -170,9 +179,9 @@ def _numbers_fit(level: Sequence[Any], kinds: Iterable[type]) -> bool:
     return all(-_INT_LIMIT < bound < _INT_LIMIT for bound in (min(integers), max(integers)))
 
 
-def _keys_are_plain(objects: Sequence[dict[Any, Any]], *, with_text: bool) -> bool:
+def _keys_are_plain(objects: Sequence[dict[Any, Any]]) -> bool:
     keys = list(chain.from_iterable(objects))
-    return set(map(type, keys)) <= {str} and (not with_text or _is_clean("".join(keys)))
+    return set(map(type, keys)) <= {str} and _is_clean("".join(keys))
 
 
 def _check(value: Any, max_depth: int) -> None:
@@ -265,6 +274,8 @@ def _decode(data: bytes) -> str:
 def _load(text: str, max_depth: int, parse_int: Callable[[str], object] | None = None) -> Any:
     """Parse; values that need a path for their refusal stay in the result."""
     try:
+        if parse_int is None and not text.startswith(_BYTE_ORDER):
+            return _DECODER.decode(text)
         return json.loads(text, object_pairs_hook=_object, parse_int=parse_int)
     except json.JSONDecodeError as error:
         raise _at(text, error.pos, f"is not valid JSON: {error.msg}") from None
@@ -281,6 +292,11 @@ def _object(pairs: list[tuple[str, Any]]) -> object:
         return item
     counts = Counter(key for key, _ in pairs)
     return _RepeatedKey(counts.most_common(1)[0][0])
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_BYTE_ORDER = "\ufeff"
+"""The mark of byte order, refused by the decoder's module in words of its own."""
 
 
 def _read_int(digits: str) -> object:

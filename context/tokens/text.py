@@ -148,8 +148,10 @@ def count_text(text: str, encoding: EncodingName = EncodingName.O200K) -> int:
     known = _line_counts.get()
     if known is not None and len(text) <= CHUNK_CHARS:
         return known.count(text, encoder)
-    chunks = [text] if len(text) <= CHUNK_CHARS else split_for_encoding(text)
-    tokens = sum([len(encoder.encode_ordinary(chunk)) for chunk in chunks])
+    if len(text) <= CHUNK_CHARS:
+        tokens = len(encoder.encode_ordinary(text))
+    else:
+        tokens = sum([len(encoder.encode_ordinary(chunk)) for chunk in split_for_encoding(text)])
     return tokens + (_dense_tokens(*_measure_dense(text)) if encoding is EncodingName.WIDE else 0)
 
 
