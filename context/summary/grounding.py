@@ -10,6 +10,7 @@ from itertools import islice
 from context.conversation.transcript import RenderedLine
 from context.summary.deeds import is_undone
 from context.summary.gist import ALWAYS, NEGATION, gist
+from context.summary.relations import find_wrong_relations
 from context.summary.sections import Section, SummaryDocument, SummaryLine
 from context.summary.source import (
     EDGES,
@@ -277,7 +278,7 @@ def _ground(said: ParsedPoint) -> DraftPoint:
         return DraftPoint(said.line, frozenset(verbatim))
     unknown = [*unknown_figures(said.plain, said.source), *unknown_names(said.plain, said.source)]
     doubts = {Doubt.FIGURE if any(map(str.isdigit, name)) else Doubt.NAME for name in unknown}
-    doubts |= find_changes(said)
+    doubts |= find_changes(said) | find_wrong_relations(said)
     if said.line.section is not None:
         doubts |= _foreign_words(said)
     if _cites_another(said):

@@ -388,7 +388,7 @@ def _is_inner(plain: str, found: re.Match[str]) -> bool:
 
 def _is_known(word: str, source: Source) -> bool:
     """Say whether the source has a word, or a compound with the word."""
-    return word in _COMMON or starts_alike(word, source) or word in source.haystack
+    return word in _COMMON or word in source.words or starts_alike(word, source) or word in source.haystack
 
 
 def has_unknown_noun(said: ParsedPoint) -> bool:

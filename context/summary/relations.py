@@ -1,0 +1,238 @@
+# ruff: noqa: E501, RUF001 - tables of words in several scripts
+"""Relations inside a point: what stands with what in a clause, what is denied, and whose words they are."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import combinations
+
+from context.conversation.transcript import LineKind, RenderedLine
+from context.languages import all_phrases
+from context.summary.gist import gist
+from context.summary.sections import Section
+from context.summary.source import PREFIX, Doubt, ParsedPoint, support_of
+from context.text.cut import split_sentences
+from context.text.exact_values import normal
+from context.text.marker_words import Cue, find_cues
+from context.text.terms import index_terms, query_terms
+from context.types import Role
+
+_BREAK = re.compile(
+    r"[;:,](?=\s)|[，、；：]|\s(?:and|but|while|whereas|und|aber|während|et|mais|tandis|y|pero|mientras|e|ma|mas|enquanto|mentre|en|maar|"
+    r"terwijl|i|ale|и|но|а|та|але|ve|ama)(?=\s)"
+)
+_NAMED = re.compile(r"[^\W\d_][^\W_]*")
+_NOT = "¬"
+_MOST_CLAUSES = 40
+_MOST_OF_POINT = 6
+_SAME, _NEAR, _FEW = 0.6, 0.8, 2
+_OTHERS_SHARE, _OWN_SHARE = 0.5, 0.8
+_SUBJECT_WORDS = 3
+
+_FAILED = re.compile(
+    "|".join(rf"(?<!\w){words}(?!\w)" for words in all_phrases(lambda one: (one.markers or {}).get("failed")))
+)
+_WORKED = re.compile(
+    r"(?<!\w)(?:worked|works|succeed\w*|success\w*|went through|passed|\w*klappt\w*|funktionier\w*|erfolgreich\w*|gelungen|gelang|réussi\w*|"
+    r"fonctionn\w*|abouti\w*|funcion\w*|éxito|logr\w+|deu certo|conseguiu|sucesso|riuscit\w|funzion\w*|successo|gelukt|werkte|powiod\w*|udał\w*|"
+    r"başar\w*|прош[её]?л\w*|удал[оа]с\w*|сработал\w*|успешн\w*|вдалос\w*|спрацював\w*|نجح\w*|הצליח\w*|सफल)(?!\w)|成功|うまくい|성공"
+)
+_TRIED = re.compile(
+    r"(?<!\w)(?:tr(?:y|ied|ies|ying)|attempt\w*|versuch\w*|probier\w*|essa[yi]\w*|tent(?:é|ei|ou|ato|ata|are|ar|er|é)|intent(?:é|ó|ar|aron)|"
+    r"prov(?:ato|ata|are)|probeer\w*|geprobeerd|prób\w*|spróbow\w*|dene(?:di|dim|mek)\w*|попробова\w*|пыта\w*|пробова\w*|спробува\w*|حاول\w*|ניסי\w*|कोशिश)(?!\w)|"
+    r"试过|试了|嘗試|尝试|試した|試みた|시도"
+)
+"""Words of an attempt: what was tried is not done."""
+
+_DECIDES = re.compile(
+    r"(?<!\w)(?:decid\w*|decision\w*|entscheid\w*|beschließ\w*|décid\w*|decis\w*|beslis\w*|beslui\w*|zdecyd\w*|karar|реша\w*|реши\w*|"
+    r"виріш\w*|قرر\w*|נחליט|תוחלט)(?!\w)|决定|決定|決め|결정|तय"
+)
+"""Words of deciding, in any tense."""
+
+
+@dataclass(frozen=True)
+class _Clause:
+    """A clause with its words of weight, folded, and its sign."""
+
+    plain: str
+    terms: frozenset[str]
+    negates: bool
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """The words, and the sign of a "not"."""
+        return self.terms | {_NOT} if self.negates else self.terms
+
+    @property
+    def is_attempt(self) -> bool:
+        return _TRIED.search(self.plain) is not None
+
+
+@lru_cache(maxsize=2_048)
+def _clauses(text: str) -> tuple[_Clause, ...]:
+    weighty = frozenset(query_terms(text, limit=2_000))
+    parts = (part for sentence in split_sentences(text) for part in _BREAK.split(sentence))
+    return tuple(_clause(part, weighty) for part in parts if part.strip())[:_MOST_CLAUSES]
+
+
+def _clause(text: str, weighty: frozenset[str]) -> _Clause:
+    plain = text.casefold().replace("’", "'")
+    negates = gist(text).negates or _FAILED.search(plain) is not None
+    return _Clause(plain, weighty.intersection(index_terms(text)), negates)
+
+
+def find_wrong_relations(said: ParsedPoint) -> set[Doubt]:
+    """Find values or names that changed places, a lost or invented "not", and words of another speaker.
+
+    Args:
+        said: A point, not repeated word for word from the source.
+
+    Returns:
+        The doubts; empty where the source relates the words in the same way, or not at all, and for a point
+        of many clauses: it joins rows of a list, whose borders differ from those in the source.
+    """
+    if said.line.section is Section.IDENTIFIERS or len(_clauses(said.plain)) > _MOST_OF_POINT:
+        return set()
+    lines = [line for line in support_of(said) if line.kind is LineKind.TEXT]
+    doubts: set[Doubt] = set()
+    if lines and _is_mixed(_clauses(said.plain), lines):
+        doubts.add(Doubt.SAYING)
+    if lines and _is_opposite(said, lines):
+        doubts.add(Doubt.OPPOSITE)
+    if lines and said.line.section is Section.DONE and _was_tried(said, lines):
+        doubts.add(Doubt.UNDONE)
+    if said.cited and said.line.section is Section.DECISIONS and _was_left_open(said):
+        doubts.add(Doubt.UNDONE)
+    if said.cited and _is_of_another(said, lines):
+        doubts.add(Doubt.SAYING)
+    return doubts
+
+
+def _is_mixed(own: Sequence[_Clause], lines: Sequence[RenderedLine]) -> bool:
+    """Tell whether two clauses of a point have exchanged words between two clauses of one message."""
+    for line in lines:
+        theirs = _clauses(line.text)
+        homes = _homes(theirs) if len(theirs) < _MOST_CLAUSES else {}
+        for one, other in combinations(own, 2):
+            first = {homes[term] for term in one.marks - other.marks if term in homes}
+            second = {homes[term] for term in other.marks - one.marks if term in homes}
+            if len(first & second) >= _FEW:
+                return True
+    return False
+
+
+def _homes(clauses: Sequence[_Clause]) -> dict[str, int]:
+    """Map each word of a single clause of a message to this clause."""
+    held = Counter(term for clause in clauses for term in clause.marks)
+    return {term: at for at, clause in enumerate(clauses) for term in clause.marks if held[term] == 1}
+
+
+def _is_opposite(said: ParsedPoint, lines: Sequence[RenderedLine]) -> bool:
+    """Tell whether a clause of a point is denied by the only clauses of the source with the same words."""
+    theirs = [clause for line in lines for clause in _clauses(line.text)]
+    names = frozenset(term for line in lines for term in index_terms(line.speaker))
+    own = (replace(clause, terms=clause.terms - names) for clause in _clauses(said.plain))
+    return any(_is_denied(clause, theirs, strictly=clause.negates or not said.cited) for clause in own)
+
+
+def _is_denied(own: _Clause, theirs: Sequence[_Clause], *, strictly: bool) -> bool:
+    """Tell whether the clauses like a clause deny what it says; a new "not", or no citation, asks for likeness."""
+    worked = _WORKED.search(own.plain)
+    alike = [clause for clause in theirs if _is_like(own, clause, strictly=strictly)]
+    if worked and not strictly:
+        alike += [clause for clause in theirs if clause.negates and _is_about(own, worked[0], clause)]
+    return bool(alike) and all(clause.negates != own.negates for clause in alike)
+
+
+def _is_like(own: _Clause, other: _Clause, *, strictly: bool) -> bool:
+    shared, least = _shared(own.terms, other.terms), _NEAR if strictly else _SAME
+    return shared >= _FEW + strictly and shared >= least * max(len(own.terms), len(other.terms))
+
+
+def _is_about(own: _Clause, worked: str, other: _Clause) -> bool:
+    """Tell whether a clause denies the success of what another clause calls a success."""
+    if worked in other.plain:
+        return True
+    things = own.terms - frozenset(index_terms(worked))
+    return bool(things) and _FAILED.search(other.plain) is not None and things <= other.terms
+
+
+def _shared(own: frozenset[str], other: frozenset[str]) -> int:
+    starts = {term[:PREFIX] for term in other if len(term) >= PREFIX}
+    return sum(term in other or (len(term) >= PREFIX and term[:PREFIX] in starts) for term in own)
+
+
+def _was_tried(said: ParsedPoint, lines: Sequence[RenderedLine]) -> bool:
+    """Tell whether a point reports as done what the source only tried."""
+    theirs = [clause for line in lines for clause in _clauses(line.text)]
+    for own in _clauses(said.plain):
+        if own.is_attempt or own.negates:
+            continue
+        alike = [
+            clause
+            for clause in theirs
+            if _shared(own.terms, clause.terms) >= max(_FEW, _SAME * len(own.terms))
+        ]
+        if alike and all(clause.is_attempt for clause in alike):
+            return True
+    return False
+
+
+def _was_left_open(said: ParsedPoint) -> bool:
+    """Tell whether a point reports a decision where the cited messages only speak of deciding."""
+    if not any(
+        Cue.DECISION in find_cues(clause.plain) and not clause.negates for clause in _clauses(said.plain)
+    ):
+        return False
+    near = said.source.near(range(min(said.cited) - 1, max(said.cited) + 2))
+    theirs = [clause for line in near for clause in _clauses(line.text)]
+    made = [clause for clause in theirs if Cue.DECISION in find_cues(clause.plain) and not clause.negates]
+    return not made and any(_DECIDES.search(clause.plain) for clause in theirs)
+
+
+def _is_of_another(said: ParsedPoint, lines: Sequence[RenderedLine]) -> bool:
+    """Tell whether a point begins with a speaker whose words are another's in the cited messages."""
+    speakers = {line.speaker for line in lines if line.role is Role.USER}
+    names = dict(_speakers(said))
+    words = [normal(word) for word in _NAMED.findall(said.plain)[:_SUBJECT_WORDS]]
+    subjects = {names[word] for word in words if word in names}
+    subjects |= {speaker for name, speaker in names.items() if words and _opens(words[0], name)}
+    if not speakers or len(subjects) != 1 or subjects & speakers:
+        return False
+    [subject] = subjects
+    mentioned = normal("\n".join(line.text for line in lines))
+    if any(word in mentioned for word, speaker in names.items() if speaker == subject):
+        return False
+    terms = said.terms - frozenset(index_terms(subject))
+    own = [line for line in said.source.lines if line.speaker == subject and line.kind is LineKind.TEXT]
+    theirs = _told(terms, lines)
+    return theirs >= _OTHERS_SHARE and _told(terms, own) < _OWN_SHARE * theirs
+
+
+def _told(terms: frozenset[str], lines: Sequence[RenderedLine]) -> float:
+    """Return the largest share of some words in one sentence."""
+    sentences = (sentence for line in lines for sentence in split_sentences(line.text)[:_MOST_CLAUSES])
+    return max((_shared(terms, frozenset(index_terms(one))) for one in sentences), default=0) / max(
+        len(terms), 1
+    )
+
+
+def _opens(text: str, name: str) -> bool:
+    """Tell whether a text in a script without blanks begins with a name."""
+    return text != name and text.startswith(name) and not name.isascii() and name.upper() == name
+
+
+def _speakers(said: ParsedPoint) -> Iterator[tuple[str, str]]:
+    """Yield each word of a named speaker that names this speaker alone."""
+    speakers = {
+        line.speaker for line in said.source.lines if line.role is Role.USER and line.kind is LineKind.TEXT
+    }
+    words = {
+        speaker: {normal(word) for word in _NAMED.findall(speaker.partition(" (")[0])} for speaker in speakers
+    }
+    held = Counter(word for own in words.values() for word in own)
+    for speaker, own in words.items():
+        yield from ((word, speaker) for word in own if held[word] == 1 and word != Role.USER)
