@@ -55,8 +55,8 @@ _INSERT = text(
 ).bindparams(status=PlanStatus.READY.value, method=PlanMethod.REPORTED.value)
 """All plans in one statement: one round trip for any number.
 
-A plan with a catalog and no version is taken to be made from the version in force. The outcome is as old as
-the turn or the row: a plan imported later counts with its real time.
+A plan with a catalog and no version is taken to be made from the version in force. Plan and outcome are
+as old as the turn or the row: a plan imported later counts with its real time.
 """
 
 _COLUMNS = (
@@ -238,6 +238,7 @@ def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:
         "duration_ms": plan.duration_ms,
         "steps": json.dumps(plan.steps),
         "completed_at": turn.completed_at,
+        "made_at": turn.completed_at,
         "ended": any(step.get("outcome") for step in plan.steps),
         "went_well": went_well(plan.steps),
         "prior_set": plan.prior_set,

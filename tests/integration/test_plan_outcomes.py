@@ -104,6 +104,37 @@ def test_an_outcome_is_as_old_as_the_turn_that_brought_it(client: TestClient, te
         assert list(years) == [True, True, False]
 
 
+def test_a_plan_is_as_old_as_its_turn_and_listed_by_that_age(client: TestClient) -> None:
+    def told(turn_id: str, intent: str, completed_at: str | None) -> dict[str, Any]:
+        body = turn(turn_id, {"intent": intent, "steps": [{"tool": "read_file"}]}, ("read_file", "words"))
+        return {**body, "completed_at": completed_at}
+
+    # A backfill comes in any order, after turns of today, and with plans whose steps nothing ended.
+    bodies = [
+        told("t1", "read it today", None),
+        told("t2", "read it in March", "2020-03-04T05:06:07Z"),
+        told("t3", "read it in May", "2020-05-04T07:06:07+02:00"),
+        {
+            **turn("t4", {"intent": "send it in April", "steps": [{"tool": "send_mail"}]}),
+            "completed_at": "2020-04-04T05:06:07Z",
+        },
+    ]
+    for body in bodies:
+        assert client.post(TURNS, json=body).status_code == 202
+    past = client.get("/v1/my-plans").json()["plans"]
+    assert [one["intent"] for one in past] == [
+        "read it today",
+        "read it in May",
+        "send it in April",
+        "read it in March",
+    ]
+    assert [one["last_at"][:19] for one in past[1:]] == [
+        "2020-05-04T05:06:07",
+        "2020-04-04T05:06:07",
+        "2020-03-04T05:06:07",
+    ]
+
+
 def test_a_plan_of_a_turn_names_its_catalogs_version_and_how_long_it_took(
     client: TestClient, tenant_id: UUID
 ) -> None:
