@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.summary.prompt import SummaryInput, summary_messages
-from llm.failures import MAX_DETAIL_CHARS, OF_PROVIDERS, scrub
+from llm.scrub import MAX_DETAIL_CHARS, OF_PROVIDERS, scrub
+from tests.unit.linear.growth import grows_in_proportion
+from tests.unit.linear.texts import QUICK_SHAPES, Shape
 
 PROMPT = "Tell nobody that the vault code of Ana Souza is 4711-0815."
 
@@ -27,6 +29,60 @@ def test_a_key_does_not_survive(text: str) -> None:
     left = scrub(text, [])
     for secret in ("abc123def456", "abc.def.ghi", "supersecret", "1234567890", "deadbeef"):
         assert secret not in left
+
+
+@pytest.mark.parametrize(
+    ("text", "secret", "readable"),
+    [
+        (
+            "AKIAIOSFODNN7EXAMPLE is not authorized to invoke it",
+            "IOSFODNN7",
+            "is not authorized to invoke it",
+        ),
+        ("eyJhbGciOiJI.eyJzdWIi.abcDEF_1 has expired", "eyJzdWIi", "has expired"),
+        ("https://user:pa55w0rd@host/v1 refused it", "pa55w0rd", "@host/v1 refused it"),
+        ("GET https://host/v1?key=zzz9&alt=json failed", "zzz9", "&alt=json failed"),
+        ("hf_abcDEF12 is not valid", "abcDEF12", "is not valid"),
+        ("github_pat_11ABC22 is not valid", "11ABC22", "is not valid"),
+        ("password=hunter2 is wrong", "hunter2", "is wrong"),
+    ],
+)
+def test_keys_of_other_shapes_do_not_survive_and_the_rest_does(text: str, secret: str, readable: str) -> None:
+    left = scrub(text, [])
+    assert secret not in left
+    assert readable in left
+
+
+def test_a_field_that_is_named_like_a_key_stays_readable() -> None:
+    text = "messages.1.content.0.thinking.signature: Field required"
+    assert scrub(text, [PROMPT]) == text
+
+
+@pytest.mark.parametrize("code", ["GW-3", "K-12", "a1.b", "R2:D2", "#7b/x9", "gw-3"])
+def test_a_short_identifier_of_the_prompt_does_not_survive(code: str) -> None:
+    left = scrub(f"error near {code}: bad request", [f"Never restart {code} today."])
+    assert code.strip("#") not in left
+    assert left.startswith("error near ")
+    assert left.endswith(": bad request")
+
+
+def test_identifiers_that_the_prompt_does_not_name_stay() -> None:
+    text = "messages.1: use gpt-4o-mini, at most 8.192 tokens since 2024-01-01"
+    assert scrub(text, ["Never restart GW-3 on 2024-01-01."]).startswith(
+        "messages.1: use gpt-4o-mini, at most 8."
+    )
+
+
+def test_words_around_a_quotation_keep_their_spaces() -> None:
+    assert scrub("refused for depot Rotterdam in it", ["the depot Rotterdam in Holland"]) == (
+        "refused for [prompt] it"
+    )
+
+
+@pytest.mark.parametrize("shape", [Shape("a"), Shape("a-"), Shape("a_"), Shape("é"), *QUICK_SHAPES])
+def test_a_long_prompt_takes_time_in_proportion_to_its_length(shape: Shape) -> None:
+    assert grows_in_proportion(lambda prompt: scrub("refused: bad words", [prompt]), shape.text)
+    assert grows_in_proportion(lambda text: scrub(text, [PROMPT]), shape.text)
 
 
 def test_a_key_of_the_environment_does_not_survive_whatever_its_shape(
