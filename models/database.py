@@ -75,8 +75,11 @@ _BY_STATE: Mapping[str, Trouble] = {
     "3F000": Trouble.UNFIT,
     "42501": Trouble.UNFIT,
     "42703": Trouble.UNFIT,
+    "42704": Trouble.UNFIT,
     "42883": Trouble.UNFIT,
     "42P01": Trouble.UNFIT,
+    "42P10": Trouble.UNFIT,  # an index that `on conflict` needs is not there yet
+    "72": Trouble.CONFLICT,  # the rows of an old snapshot are gone
 }
 """Causes by SQLSTATE or its prefix; the longest match counts. Other states are the fault of the request."""
 
