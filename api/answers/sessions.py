@@ -266,7 +266,7 @@ class TurnReceipt(ApiAnswer):
     first_seq: int = Field(description="The number of its first message.")
     last_seq: int = Field(description="The number of its last message.")
     duplicate: bool = Field(description="Whether the turn was stored already.")
-    erased: bool = Field(default=False, description="Whether its messages were erased since.")
+    erased: bool = Field(default=False, description="Whether any of its messages was erased since.")
     notes: list[str] = Field(default=[], description="Remarks about unusual content.")
 
 

@@ -5,7 +5,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Text, Uuid, bindparam, func, literal_column, outerjoin, select, text, true
+from sqlalchemy import (
+    ARRAY,
+    Text,
+    Uuid,
+    bindparam,
+    case,
+    false,
+    func,
+    literal_column,
+    outerjoin,
+    select,
+    text,
+    true,
+)
 from sqlalchemy.orm import aliased
 
 from context.providers.model_windows import known_window
@@ -18,6 +31,7 @@ from models.conversations.log import (
     OPEN,
     AcceptedTurn,
     NewTurn,
+    StoredMessage,
     TurnRow,
     append_turns,
     message_rows,
@@ -206,6 +220,20 @@ def _lock_with_turns(
 
 _TENANT = bindparam("tenant_id", type_=Uuid)
 _PLACES = json_rows("places", session_id=Text, turn_id=Text)
+_LEFT = (
+    select(func.count())
+    .where(
+        StoredMessage.tenant_id == TurnRow.tenant_id,
+        StoredMessage.session_id == TurnRow.session_id,
+        StoredMessage.seq.between(TurnRow.first_seq, TurnRow.last_seq),
+    )
+    .scalar_subquery()
+)
+_IS_ERASED = case(
+    (TurnRow.body_sha256 == CHANGED, TurnRow.last_seq - TurnRow.first_seq >= _LEFT), else_=false()
+)
+"""Numbers of erased messages are not given again: a turn with fewer messages than numbers has lost some."""
+
 _TURN = (
     select(
         TurnRow.turn_id,
@@ -213,7 +241,7 @@ _TURN = (
         TurnRow.first_seq,
         TurnRow.last_seq,
         TurnRow.body_sha256,
-        TurnRow.tokens,
+        _IS_ERASED.label("is_erased"),
     )
     .where(
         TurnRow.tenant_id == _TENANT,
@@ -249,8 +277,7 @@ _LOCK_WITH_TURNS = (
 
 
 def _found(session_id: str, turn: Sequence[Any]) -> tuple[bytes, AcceptedTurn]:
-    turn_id, turn_index, first_seq, last_seq, body_sha256, tokens = turn
-    is_erased = body_sha256 == CHANGED and tokens == 0
+    turn_id, turn_index, first_seq, last_seq, body_sha256, is_erased = turn
     accepted = AcceptedTurn(session_id, turn_id, turn_index, first_seq, last_seq, erased=is_erased)
     return body_sha256, accepted
 

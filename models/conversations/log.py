@@ -129,7 +129,7 @@ class NewTurn:
 class AcceptedTurn:
     """Place of a turn in the log.
 
-    `conflict`: the id belongs to a turn with another body. `erased`: no message of the turn is left.
+    `conflict`: the id belongs to a turn with another body. `erased`: messages of the turn were erased.
     """
 
     session_id: str

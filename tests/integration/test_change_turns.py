@@ -1,5 +1,6 @@
 """Replace, delete, truncate and append: a conversation goes back, and everything derived follows."""
 
+import json
 from typing import Any
 from uuid import UUID
 
@@ -104,7 +105,21 @@ def test_an_erased_turn_that_comes_again_is_told_to_be_erased(client: TestClient
     assert (again["duplicate"], again["erased"]) == (True, True)
     ok(client.delete(f"{PATH}/messages/3"))
     partly = ok(client.post(f"{PATH}/turns", json={"turn_id": "talk-2", "messages": OTHER}))
-    assert (partly["duplicate"], "erased" in partly) == (True, False)
+    assert (partly["duplicate"], partly["erased"]) == (True, True)
+    lines = "\n".join(
+        json.dumps({"session_id": SESSION, "turn_id": turn_id, "messages": OTHER})
+        for turn_id in ("talk-1", "talk-2")
+    )
+    listed = ok(client.post("/v1/turns", content=lines))["results"]
+    assert [(one["duplicate"], one["erased"]) for one in listed] == [(True, True), (True, True)]
+
+
+def test_an_edited_turn_with_all_its_messages_is_not_told_to_be_erased(client: TestClient) -> None:
+    talk(client, SESSION, 2)
+    edited = {"message": {"role": "user", "content": "other words"}}
+    ok(client.patch(f"{PATH}/messages/1", json=edited))
+    again = ok(client.post(f"{PATH}/turns", json={"turn_id": "talk-1", "messages": OTHER}))
+    assert (again["duplicate"], "erased" in again) == (True, False)
 
 
 def test_a_session_goes_back_to_a_turn_and_on_from_there(client: TestClient) -> None:
