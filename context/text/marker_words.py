@@ -35,6 +35,9 @@ def marks_of(kind: str, *, anywhere: Collection[str] = ANYWHERE) -> str:
 _NEGATED = re.compile(
     r"(?:(?<!\w)(?:never|not|cannot|\w+n't|nobody|nie|nicht|kein\w{0,2}|ne|nunca|no|não|non|mai|niet|nooit|не|ні)(?!\w)|不|没|未)\W{0,3}(?:\w+\W{1,3}){0,2}\Z"
 )
+_NEGATED_CHARS = 160
+"""A denial and two words behind it; a longer way back says nothing more."""
+
 _LIFTED_RE = re.compile(marks_of("ended", anywhere=WITHOUT_BLANKS))
 _UNSURE_RE = re.compile(marks_of("unsure"))
 _FAILED_RE = re.compile(marks_of("failed"))
@@ -54,12 +57,11 @@ def says_it_ended(sentence: str, *, about: str = "") -> bool:
     if is_question(sentence):
         return False
     found = [match for match in _LIFTED_RE.finditer(folded) if not _stands_in(match[0], known)]
-    sure = [match for match in found if not _NEGATED.search(folded[: match.start()])]
-    if not sure:
+    if all(_is_denied(folded, match.start()) for match in found):
         return False
     rest = folded
-    for match in found:
-        rest = rest.replace(match[0], " ")
+    for words in dict.fromkeys(match[0] for match in found):
+        rest = rest.replace(words, " ")
     return not any(not _stands_in(match[0], known) for match in _UNSURE_RE.finditer(rest))
 
 
@@ -75,6 +77,10 @@ def says_it_failed(sentence: str, *, about: str = "") -> bool:
     """
     known = _fold(about)
     return any(not _stands_in(match[0], known) for match in _FAILED_RE.finditer(_fold(sentence)))
+
+
+def _is_denied(text: str, end: int) -> bool:
+    return _NEGATED.search(text, max(end - _NEGATED_CHARS, 0), end) is not None
 
 
 def _fold(text: str) -> str:

@@ -128,6 +128,7 @@ QUICK_SHAPES = (
     Shape("a. "),
     Shape("1"),
     Shape("1,234"),
+    Shape("changed from a to b "),
     Shape("ok so i went there. "),
     Shape(" ", _STOP),
     Shape("\n", _STOP),
