@@ -7,7 +7,7 @@ from functools import partial
 from api.context.reported_usage import caches, learned_rule
 from api.context.request import ParsedRequest, ask
 from api.context.session_request import LoadedRequest, PreparedRequest
-from api.context.tail import count_request_tools, load_tail, system_message
+from api.context.tail import load_tail, system_message
 from api.context.tools import (
     Beside,
     ChosenTools,
@@ -17,7 +17,6 @@ from api.context.tools import (
     ladder_of,
     match_tools,
     offer_tools,
-    tool_names_of,
     used_tools,
 )
 from api.preflight.decide import Conversation, PreflightResult, preflight_for
@@ -85,7 +84,7 @@ def _choose(loaded: LoadedRequest, tail: Sequence[Message]) -> ParsedRequest:
         given,
         unhinted=given.new,
         system=system,
-        tools=count_request_tools(chosen.tools),
+        tools=chosen.count,
         chosen=replace(chosen, skills=skills),
         judged=_as_sent(judged, chosen, offered),
     )
@@ -142,7 +141,7 @@ def _keeps_tools(
 
 
 def _as_sent(judged: PreflightResult, chosen: ChosenTools, offered: ToolOffer) -> PreflightResult:
-    found = as_sent(judged.found, tool_names_of(chosen.tools), offered=len(set(offered.names)))
+    found = as_sent(judged.found, chosen.names, offered=len(set(offered.names)))
     return replace(judged, found=found)
 
 

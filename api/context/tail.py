@@ -10,7 +10,7 @@ from uuid import UUID
 from api.cache import TEXT_UNUSED_S, FreshCache, RecentCache
 from api.http.values import encode
 from api.settings import api_settings
-from context.tokens import Count, ToolsCount, guarantee, measure_tools
+from context.tokens import Count, guarantee
 from context.tokens.budget import Budget
 from context.tokens.message import count_of, counted_now
 from context.tokens.tools import ToolCount
@@ -223,17 +223,8 @@ def system_message(text: str | None) -> Message | None:
     return new_message(body, Role.SYSTEM, tokens=known.tokens, tokens_wide=known.wide)
 
 
-def count_request_tools(tools: list[JsonObject] | None) -> ToolsCount:
-    """Count the tool definitions, each once: requests send other choices of the same tools."""
-    return measure_tools(tools or [], _count_tool)
-
-
-def keep_tool_count(tool: JsonObject, count: ToolCount) -> None:
-    """Keep the count of a tool that was measured before."""
-    tool_counts.keep(_tool_digest(tool), count)
-
-
-def _count_tool(tool: JsonObject) -> ToolCount:
+def count_tool(tool: JsonObject) -> ToolCount:
+    """Count a tool definition, once: requests send other choices of the same tools."""
     return tool_counts.find(_tool_digest(tool), lambda: ToolCount.of(tool))
 
 

@@ -11,7 +11,7 @@ import structlog
 from api.cache import RecentCache
 from api.catalogs.budgets import profiles
 from api.catalogs.catalog_cache import LoadedCatalog, catalogs, prior_sets
-from api.context.tail import keep_tool_count
+from api.context.tail import count_tool
 from api.http.errors import ProblemError
 from api.http.values import encode
 from api.settings import api_settings
@@ -19,14 +19,12 @@ from context.artifact_plans.needs_plan import canonical_tokens
 from context.catalog.convert import Definitions, convert_tools, define_tools
 from context.catalog.fit import Compaction
 from context.catalog.tools import (
-    FittedTools,
     ToolLadder,
     ToolSizes,
     called_names,
     containers,
     fit_tools,
     pinned_tools,
-    tool_name,
 )
 from context.catalog.types import CatalogBudget
 from context.certificate import Carried
@@ -39,7 +37,7 @@ from context.ranking.index import RankingIndex, index_tools
 from context.ranking.rank import FIRST, count_near, rank
 from context.ranking.types import Ranking
 from context.tokens.budget import Budget
-from context.tokens.tools import TOOLS_OVERHEAD
+from context.tokens.tools import NO_TOOLS, TOOLS_OVERHEAD, ToolsCount, add_counts
 from context.tool_plans.lexical import gap_warning
 from context.types import JsonObject, Message, Wire
 from context.window.ending import shortest_tokens
@@ -135,6 +133,8 @@ class ChosenTools:
         pipelines: Catalog entries other than tools, never part of a request.
         losses: Losses of converting the definitions to the request's format.
         skills: Sections of the system prompt removed with their tools.
+        names: Names of the tools, without nameless tools.
+        count: The size of the tools.
     """
 
     tools: list[JsonObject] | None = None
@@ -146,6 +146,8 @@ class ChosenTools:
     pipelines: tuple[str, ...] = ()
     losses: tuple[Carried, ...] = ()
     skills: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    count: ToolsCount = NO_TOOLS
 
 
 NO_TOOLS_CHOSEN = ChosenTools()
@@ -279,8 +281,7 @@ def choose_tools(
     ladder = ladder_of(offered)
     ranked, gap_warning = _rank(offered, question)
     fitted = fit_tools(
-        ladder,
-        _budget(profile, model, room),
+        *(ladder, _budget(profile, model, room)),
         allowed=stay,
         ranked=ranked,
         pinned=pinned,
@@ -288,35 +289,23 @@ def choose_tools(
         top_n=profile.top_n,
         most=_most(model, top_n, whole=room.whole),
     )
-    _note_fit(ladder, fitted, model)
-    sent = tool_names_of(fitted.tools)
+    _log_cut(model, fitted.compaction)
+    sent = frozenset(filter(None, (ladder.names[place] for place in fitted.places)))
     return ChosenTools(
         list(fitted.tools),
         tuple(dict.fromkeys(filtered)),
         tuple(name for name in dict.fromkeys(fitted.hidden) if name not in sent),
         fitted.compaction,
         gap_warning,
-        offered.entry_ids,
-        offered.pipelines,
-        offered.losses,
+        *(offered.entry_ids, offered.pipelines, offered.losses),
+        names=sent,
+        count=add_counts(ladder.counts(fitted.places, fitted.level, count_tool)),
     )
 
 
 def ladder_of(offered: ToolOffer) -> ToolLadder:
     """Find the ladder of an offer's tools, with the sizes that were measured before."""
     return _ladders.find(offered.key, lambda: ToolLadder(offered.tools or (), offered.sizes()))
-
-
-def _note_fit(ladder: ToolLadder, fitted: FittedTools, model: str) -> None:
-    """Keep the counts of the sent tools that were measured before, and log a large cut."""
-    for tool, count in ladder.untold_counts(fitted.places, fitted.level):
-        keep_tool_count(tool, count)
-    _log_cut(model, fitted.compaction)
-
-
-def tool_names_of(tools: Sequence[JsonObject] | None) -> frozenset[str]:
-    """List the names of tool definitions, without nameless tools."""
-    return frozenset(filter(None, map(tool_name, tools or ())))
 
 
 def _most(model: str, top_n: int | None, *, whole: bool) -> int | None:

@@ -105,7 +105,7 @@ def tool_members(chosen: ChosenTools, *, explain: bool) -> dict[str, Any] | None
     if chosen.tools is None:
         return None
     renamed = {name: entry for name, entry in chosen.entry_ids.items() if name != entry}
-    sent = {name for tool in chosen.tools for name in _names(tool)}
+    sent = {name for tool in chosen.tools for name in _names(tool)} if renamed else ()
     return {
         "sent": len(chosen.tools),
         "filtered": list(_named(chosen.filtered, explain=explain)),

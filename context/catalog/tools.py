@@ -2,7 +2,7 @@
 
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from context.catalog.compact import describe, short_description, without_notes
@@ -118,7 +118,7 @@ class ToolLadder:
         """
         self.tools = tuple(tools)
         self._measured = sizes
-        self._told: set[int] = set()
+        self._counts: dict[int, ToolCount] = {}
         self.names = tuple(map(tool_name, self.tools))
         self._written: dict[int, tuple[JsonObject, ...]] = {}
         self._bytes: tuple[dict[int, int], ...] = tuple({} for _ in range(self.levels))
@@ -160,16 +160,17 @@ class ToolLadder:
                 self._whole[level] = known
         return known
 
-    def untold_counts(self, places: Iterable[int], level: int) -> Iterator[tuple[JsonObject, ToolCount]]:
-        """List tools at a level with their counts measured before, each at its first call only."""
-        if self._measured is None:
-            return
-        for place in places:
-            item = self._item(place, level)
-            if item not in self._told:
-                self._told.add(item)
-                [tool] = self.at([place], level)
-                yield tool, ToolCount(self._measured.size_at(item), self._measured.wide[item])
+    def counts(
+        self, places: Sequence[int], level: int, find: Callable[[JsonObject], ToolCount]
+    ) -> list[ToolCount]:
+        """Count some tools at a level, each once; `find` counts a tool that was not measured before."""
+        known, items = self._counts, [self._item(place, level) for place in places]
+        for place, item in zip(places, items, strict=True):
+            if item not in known and self._measured is not None:
+                known[item] = ToolCount(self._measured.size_at(item), self._measured.wide[item])
+            elif item not in known:
+                known[item] = find(self.at([place], level)[0])
+        return [known[item] for item in items]
 
     def taken(self, places: Sequence[int], level: int) -> list[str]:
         """Name the steps up to a level with an effect on some tools."""

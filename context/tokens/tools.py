@@ -1,6 +1,6 @@
 """Token count of tool definitions: as type declarations, the form for OpenAI models, and as JSON."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -141,23 +141,24 @@ class ToolCount:
         return cls(ToolSize.of(tool, count), count_text(json_text(tool), EncodingName.WIDE))
 
 
-def measure_tools(
-    tools: list[JsonObject], count: Callable[[JsonObject], ToolCount] = ToolCount.of
-) -> ToolsCount:
+def measure_tools(tools: list[JsonObject]) -> ToolsCount:
     """Count tool definitions in both encodings.
 
     Args:
         tools: Tool definitions in any wire format; parts without a declaration are counted as JSON.
-        count: Counts a tool, or finds its count.
 
     Returns:
         The count, without a model's fixed cost of having tools.
     """
-    if not tools:
+    return add_counts([ToolCount.of(tool) for tool in tools])
+
+
+def add_counts(counts: Sequence[ToolCount]) -> ToolsCount:
+    """Add up the counts of a list of tools, in the order of the list."""
+    if not counts:
         return NO_TOOLS
-    counts = [count(tool) for tool in tools]
     tokens = add_sizes(each.size for each in counts)
-    return ToolsCount(tokens, sum(each.wide for each in counts), len(tools))
+    return ToolsCount(tokens, sum(each.wide for each in counts), len(counts))
 
 
 def _declare(tool: object) -> str:

@@ -134,13 +134,13 @@ def test_messages_beyond_those_read_ahead_are_read_on(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("api.context.tail.MIN_READ", 1)
-    monkeypatch.setattr("api.context.ahead.MIN_READ", 1)
+    monkeypatch.setattr("api.context.session_request.MIN_READ", 1)
     short = [{"role": "user", "content": "Go on."}, {"role": "assistant", "content": "Yes."}]
     for number in range(40):
         turn = {"turn_id": f"short-{number}", "messages": short, "model": "gpt-4o"}
         assert client.post(f"/v1/sessions/{SESSION}/turns", json=turn).status_code == 202
     whole = ask(client, QUESTION)
-    monkeypatch.setattr("api.context.ahead.MAX_READ", 5)
+    monkeypatch.setattr("api.context.session_request.MAX_READ", 5)
     with statements() as sent:
         again = ask(client, QUESTION)
     assert again["messages"] == whole["messages"]

@@ -18,7 +18,7 @@ from context.ranking.prepared import (
 )
 from context.ranking.rank import find_former, rank
 from context.tokens.tools import ToolCount
-from context.types import Wire
+from context.types import JsonObject, Wire
 from tests.data import data_dir, read_jsonl
 from tests.unit.catalog.catalogs import documents
 
@@ -52,8 +52,10 @@ def assert_read_back(catalog: Catalog, *former: Catalog) -> None:
         for level in range(ToolLadder.levels):
             for places in (range(len(tools)), range(0, len(tools), 2)):
                 assert known.size(places, level) == counted.size(places, level)
-            for tool, count in known.untold_counts(range(len(tools)), level):
-                assert count == ToolCount.of(tool)
+            every = range(len(tools))
+            told = [ToolCount.of(tool) for tool in known.at(every, level)]
+            assert known.counts(every, level, ToolCount.of) == told
+            assert counted.counts(every, level, ToolCount.of) == told
 
 
 @given(documents(), st.booleans())
@@ -73,12 +75,21 @@ def test_a_form_of_a_large_catalog_read_back_ranks_and_measures_as_the_catalog_d
     assert_read_back(read_catalog([{k: v for k, v in tool.items() if k != "id"} for tool in tools[:60]]))
 
 
-def test_each_count_is_told_once() -> None:
+def test_a_tool_that_was_not_measured_is_counted_once() -> None:
     tools = define_tools(FILES.entries, Wire.OPENAI).tools
-    ladder = ToolLadder(tools, unpack_prepared(FORM, FILES).sizes[Wire.OPENAI])
-    assert len(list(ladder.untold_counts([0, 1], 0))) == 2
-    assert len(list(ladder.untold_counts([1, 2], 0))) == 1
-    assert list(ToolLadder(tools).untold_counts([0], 0)) == []
+    measured = ToolLadder(tools, unpack_prepared(FORM, FILES).sizes[Wire.OPENAI])
+    counted: list[JsonObject] = []
+
+    def count(tool: JsonObject) -> ToolCount:
+        counted.append(tool)
+        return ToolCount.of(tool)
+
+    ladder = ToolLadder(tools)
+    assert ladder.counts([1, 0], 0, count) == [ToolCount.of(tools[1]), ToolCount.of(tools[0])]
+    assert ladder.counts([0, 2], 0, count)[0] == ToolCount.of(tools[0])
+    assert counted == [tools[1], tools[0], tools[2]]
+    assert measured.counts([0, 2], 0, count) == ladder.counts([0, 2], 0, count)
+    assert len(counted) == 3
 
 
 @given(st.data())
