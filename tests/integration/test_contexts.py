@@ -121,12 +121,12 @@ def test_each_line_counts_as_a_call_of_the_key(client: TestClient, narrow: pytes
 
 
 def test_lines_share_the_longest_wait_of_a_call(client: TestClient, narrow: pytest.MonkeyPatch) -> None:
-    narrowed(narrow, max_wait_ms="600")
+    narrowed(narrow, max_wait_ms="3000")
     talk(client, "s1", 1)
     began = time.monotonic()
     results = ask(client, *[of("s1", after_turn="never", wait_ms=60_000)] * 10)
     assert [one["status"] for one in results] == [409] * 10
-    assert 0.5 <= time.monotonic() - began < 5
+    assert 2 <= time.monotonic() - began < 25, "ten waits one after the other take 30 s"
 
 
 def test_a_batch_that_takes_too_long_begins_no_further_line(

