@@ -315,7 +315,7 @@ def test_ten_compactions_keep_pairs_and_order(client: TestClient, room: Room) ->
 def test_a_summary_that_does_not_fit_is_left_out_and_said(client: TestClient, room: Room) -> None:
     room.add_turns(8)
     room.run(Model())
-    answer = window(client, budget=200)
+    answer = window(client, budget=150)
     check(answer)
     assert answer["certificate"]["summary_covers"] is None
     assert answer["certificate"]["excluded"][0]["what"].startswith("summary of messages 1-")
