@@ -34,7 +34,7 @@ GUARDS = (
     Guard(
         "window: pairs are whole",
         "context/conversation/tool_calls.py",
-        "        if index not in faults:\n            kept.append(message)\n            continue\n",
+        "        if index not in rests:\n            kept.append(message)\n            continue\n",
         "        if True:\n            kept.append(message)\n            continue\n",
         ("tests/unit/conversation/test_tool_pairs.py",),
     ),
