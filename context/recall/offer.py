@@ -15,6 +15,9 @@ ROOMY_MIN_SHARE = 0.4
 CLOSE_SCORE = 0.5
 """Least score of a passage close to the question: about seven in ten of the question's known words."""
 
+NEAR_SCORE = 0.3
+"""Least score of a passage near the question: about half of its known words."""
+
 
 class RecallStatus(StrEnum):
     """Why a window shows recalled passages, or none."""
@@ -129,10 +132,10 @@ class RecallOffer:
             found = self._ranked[len(passages)] = rank_passages(passages, self.weights)
         return found
 
-    def is_close(self, before_seq: int | None) -> bool:
-        """Tell whether a passage before a message is close to the question."""
+    def is_near(self, before_seq: int | None, least: float) -> bool:
+        """Tell whether a passage before a message scores so much for the whole question."""
         ranked = self._ranked_before(before_seq)
-        least = max(CLOSE_SCORE, self.limits.least_score)
+        least = max(least, self.limits.least_score)
         return bool(ranked) and not self.limits.is_skipped and ranked[0].score * self.known >= least
 
     def not_indexed(self, shown_from: int | None) -> int:

@@ -1,7 +1,7 @@
 """Rank passages of older turns for the question of a request."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, Protocol
@@ -46,6 +46,8 @@ _SATURATION = 4.0
 """Nearby mentions at half of the full score: a place with all terms beats a place with repetitions."""
 _COVERAGE_POWER = 3
 """Exponent of coverage: a passage with nearly all terms stands out, a passage with a third hardly does."""
+_REST_SHARE = 0.4
+"""Least share of a question, outside of the best passage, for which another passage comes second."""
 
 
 class Placed(Protocol):
@@ -193,6 +195,30 @@ def whole_scores(around: Sequence[float], shares: Sequence[float]) -> list[float
     return [near + share**_COVERAGE_POWER for near, share in zip(around, shares, strict=True)]
 
 
+def lift_rest(
+    scores: Sequence[float], held: Sequence[Collection[str]], weights: Mapping[str, float]
+) -> list[float]:
+    """Rank the best passage about the rest of a question next to the best passage.
+
+    A place that repeats one term of a question many times may not hide the passage with the other terms. The
+    rest is the terms that the best passage lacks; it counts from `_REST_SHARE` of the question on.
+
+    Args:
+        scores: The scores of passages in the order of the session.
+        held: The terms of each passage.
+        weights: The weights of `weigh_terms`.
+    """
+    lifted = list(scores)
+    best = max(range(len(lifted)), key=lambda at: (lifted[at], at), default=0)
+    rest = {term: weight for term, weight in weights.items() if lifted and term not in held[best]}
+    if sum(rest.values()) >= _REST_SHARE:
+        shares = [sum(weight for term, weight in rest.items() if term in terms) for terms in held]
+        at = max(range(len(lifted)), key=lambda at: (shares[at], lifted[at], at))
+        if shares[at] >= _REST_SHARE:
+            lifted[at] = math.nextafter(lifted[best], 0)
+    return lifted
+
+
 def fades_between(centres: Sequence[float]) -> list[float]:
     """Compute how much of a mention is left at the next passage, for each passage but the last."""
     return [math.exp((a - b) / REACH_TOKENS) for a, b in pairwise(centres)]
@@ -270,7 +296,7 @@ def find_ranges(
     Returns:
         Disjoint token ranges, first and last, in order; a range includes each passage with its start inside.
     """
-    scores = score_passages(hits, weights)
+    scores = lift_rest(score_passages(hits, weights), [hit.terms for hit in hits], weights)
     ranked = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], -pair[1].start))
     best = [hit for _, hit in ranked]
     slots = _cover(best, margin=0, tokens=max_tokens * _LOAD_FACTOR)

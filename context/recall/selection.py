@@ -8,7 +8,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple, Protocol
 
 from context.recall.passages import Passage
-from context.recall.ranking import RecallScore, fades_between, score_held, whole_scores
+from context.recall.ranking import RecallScore, fades_between, lift_rest, score_held, whole_scores
 from context.text.tags import escape_tags
 
 RECALL_TAG = "earlier_messages"
@@ -213,12 +213,9 @@ def rank_passages(passages: Sequence[Passage], weights: Mapping[str, float]) -> 
     """Score passages, and order them: best first, of equals the newest; none without weights."""
     if not passages or not weights:
         return []
-    around, shares = score_held(
-        [passage.terms for passage in passages],
-        fades_between([passage.centre for passage in passages]),
-        weights,
-    )
-    whole = whole_scores(around, shares)
+    held = [passage.terms for passage in passages]
+    around, shares = score_held(held, fades_between([passage.centre for passage in passages]), weights)
+    whole = lift_rest(whole_scores(around, shares), held, weights)
     gaps = list(accumulate((1 if a.end == b.start else 2 for a, b in pairwise(passages)), initial=0))
     newest_first = range(len(passages) - 1, -1, -1)
     return [

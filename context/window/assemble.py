@@ -6,6 +6,7 @@ from functools import cached_property
 
 from context.artifact_plans.strategies import NO_ROOM
 from context.conversation.turns import opening_of, read_history
+from context.recall.offer import CLOSE_SCORE, NEAR_SCORE
 from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.tokens.budget import require_fit
 from context.tokens.message import count_of
@@ -196,11 +197,12 @@ class _Assembly:
         return self.request.budget.is_narrowed and bool(self.history.turns) and not is_whole
 
     def _reserve(self, left: int) -> int:
-        """Return the room kept free of the newest turn: for close passages, and for brief notes."""
-        reserve = 0
-        if self._are_results_noted:
-            reserve = min(int(left * BRIEF_SHARE), BRIEF_TOKENS)
-        if self.is_close:
+        """Return the room kept free of the newest turn: for brief notes, and for passages.
+
+        Passages close to the question displace notes; half as close ones displace mere ends of results.
+        """
+        reserve = min(int(left * BRIEF_SHARE), BRIEF_TOKENS) if self._are_results_noted else 0
+        if self.is_close or (not reserve and self._is_near(NEAR_SCORE)):
             most = min(self.request.recall.limits.tokens, int(left * CLOSE_SHARE))
             reserve = max(reserve, self.recall.price_before(self.history.turns[-1][0].seq, most))
         return reserve
@@ -213,8 +215,11 @@ class _Assembly:
     @cached_property
     def is_close(self) -> bool:
         """Whether some passage before the newest turn is close to the question."""
+        return self._is_near(CLOSE_SCORE)
+
+    def _is_near(self, least: float) -> bool:
         turns = self.history.turns
-        return self.request.recall.is_close(turns[-1][0].seq if turns else None)
+        return self.request.recall.is_near(turns[-1][0].seq if turns else None, least)
 
     def _take_brief_notes(self, left: int) -> int:
         """Take notes of the turns without room if nothing else stands for them, after close passages."""

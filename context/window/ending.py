@@ -123,9 +123,9 @@ def cut_noted_turn(messages: Sequence[Message], cost: Cost) -> Taken:
 
 
 def shorten_turn(messages: Sequence[Message], room: int, cost: Cost) -> Taken | None:
-    """Shorten the results of a finished turn until the turn fits; leave out older steps too if needed.
+    """Shorten the results of a finished turn until the turn fits; leave out steps too if needed.
 
-    The words of users, the latest step and the answer stay, as in an open turn.
+    Older steps go first, as in an open turn, then all steps; the words of users and the answer stay.
 
     Args:
         messages: The stored messages of the turn.
@@ -138,9 +138,20 @@ def shorten_turn(messages: Sequence[Message], room: int, cost: Cost) -> Taken | 
     shorter = _shorten_results(messages, room, cost)
     if shorter is not None or room <= 0:
         return shorter
-    kept = fit_ending(messages, room, cost)
-    price = cost(kept.messages)
-    return Taken(kept.messages, price, kept.stored.trims, kept.left_out) if price <= room else None
+    for kept in (fit_ending(messages, room, cost), _without_steps(messages, cost)):
+        price = cost(kept.messages)
+        if price <= room:
+            return Taken(kept.messages, price, kept.stored.trims, kept.left_out)
+    return None
+
+
+def _without_steps(turn: Sequence[Message], cost: Cost) -> Ending:
+    """Leave the words of users and the answer of a finished turn; all of a turn without an answer."""
+    *steps, last = split_steps(turn)
+    is_answered = len(last) == 1 and not turn[last.start].call_ids and not turn[last.start].answer_ids
+    words = [place for step in steps for place in step if _is_words_of_others(turn[place])]
+    kept = [*words, *last] if is_answered else list(range(len(turn)))
+    return _priced(turn, kept, [turn[place] for place in kept], (), cost)
 
 
 def _shorten_results(messages: Sequence[Message], room: int, cost: Cost) -> Taken | None:
@@ -214,8 +225,13 @@ def _older_steps(messages: Sequence[Message]) -> Iterator[range]:
         steps.append(range(start, step.stop))
     answering = [place for place, step in enumerate(steps) if any(messages[one].answer_ids for one in step)]
     for step in steps[: answering[-1]] if answering else ():
-        if not any(messages[place].starts_turn or messages[place].role is Role.SYSTEM for place in step):
+        if not any(_is_words_of_others(messages[place]) for place in step):
             yield step
+
+
+def _is_words_of_others(message: Message) -> bool:
+    """Tell whether a user or the platform says something."""
+    return message.starts_turn or message.role is Role.SYSTEM
 
 
 def _priced(

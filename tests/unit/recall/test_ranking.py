@@ -6,14 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.selecting import stats_of
 from context.recall.ranking import (
     REACH_TOKENS,
     Hit,
     RecallStats,
     find_ranges,
+    lift_rest,
     score_passages,
     weigh_terms,
 )
+from context.recall.selection import rank_passages
+from context.text.terms import query_terms
+from tests.unit.recall.talk import passages_of
 
 TERMS = ("a", "b", "c")
 HITS = st.lists(
@@ -49,6 +54,30 @@ def test_many_places_that_speak_of_it_beat_one_place_alone() -> None:
     crowd = [Hit(n * 50, 50, frozenset("a")) for n in range(5)]
     scores = score_passages([*crowd, Hit(9000, 50, frozenset("a"))], WEIGHTS)
     assert scores[2] > scores[5]
+
+
+@pytest.mark.parametrize(
+    ("crowd", "alone"),
+    [("right", "The drawings lie in stair.dxf, older files must go"), ("file", "Only right drawings count.")],
+)
+def test_a_place_that_repeats_a_word_does_not_hide_the_rest_of_the_question(crowd: str, alone: str) -> None:
+    asides = [f"Move the {crowd} pointer of row {n} by one, and then the {crowd} border." for n in range(30)]
+    passages = passages_of(alone, *["Nothing was said of it at all, and it rained for hours."] * 40, *asides)
+    terms = query_terms("In which file are the right drawings?")
+    weights = weigh_terms(terms, stats_of(passages, terms))
+    assert alone in {entry.passage.text for entry in rank_passages(passages, weights)[:2]}
+    hits = [Hit(one.start, one.tokens, one.terms & weights.keys()) for one in passages]
+    found = find_ranges([hit for hit in hits if hit.terms], weights, max_tokens=60)
+    assert any(first <= passages[0].start <= last for first, last in found)
+
+
+@given(HITS)
+def test_only_one_passage_is_lifted_and_never_above_the_best(hits: list[Hit]) -> None:
+    scores = score_passages(hits, WEIGHTS)
+    lifted = lift_rest(scores, [hit.terms for hit in hits], WEIGHTS)
+    assert sum(before != after for before, after in zip(scores, lifted, strict=True)) <= 1
+    assert max(lifted, default=0) == max(scores, default=0)
+    assert all(after >= before for before, after in zip(scores, lifted, strict=True))
 
 
 def slow_scores(hits: list[Hit]) -> list[float]:

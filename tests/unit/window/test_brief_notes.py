@@ -15,8 +15,8 @@ from context.tokens.budget import Budget
 from context.types import Message, Wire
 from context.window.assemble import ActiveSummary, Window, WindowRequest, build_messages
 from context.window.recall import FRAME_TOKENS, MOST_COVERED, BriefNotes
-from tests.unit.histories import number, says
-from tests.unit.recall.test_recall_window import ASIDE, GATE, offer
+from tests.unit.histories import answers, calls, number, says
+from tests.unit.recall.test_recall_window import ASIDE, FERRY, GATE, offer
 from tests.unit.windows import check_window, counted, long_turn, request, texts_of
 
 CARD = {"user_id": "mia_kim_4397", "payment": {"source": "credit_card", "id": "credit_card_7447"}}
@@ -100,6 +100,47 @@ def test_a_large_newest_turn_leaves_room_for_a_line_that_answers(limit: int) -> 
     )
     window = build_messages(asked)
     check_window(asked, window, [])
+    assert GATE in texts_of(window)
+    assert window.certificate.tail is not None
+    assert window.certificate.tail[1] == newest[-1].seq
+
+
+LONG_PLAN = "I look at row after row of the page and write the next one. " * 60
+"""Words beside a call: no result that could be shortened."""
+
+
+@pytest.mark.parametrize("limit", [900, 1_200])
+@pytest.mark.parametrize("answer_words", [5, 60])
+def test_all_steps_of_the_newest_turn_give_way_to_a_line_that_answers(limit: int, answer_words: int) -> None:
+    steps = [one for n in range(4) for one in (*calls([f"c{n}"], LONG_PLAN), *answers([f"c{n}"]))]
+    turn = [says("user", "write the page"), *steps, says("assistant", "The page is written. " * answer_words)]
+    pages = long_turn(1, "a page of other data, row after row " * 2_000)
+    newest = number(turn, 90)
+    asked = replace(
+        request(counted([*pages, *newest])),
+        budget=Budget(32_000, 500, (), limit),
+        recall=offer(GATE, *[ASIDE] * 9, question="gate code"),
+    )
+    window = build_messages(asked)
+    check_window(asked, window, [])
+    shown = texts_of(window)
+    assert GATE in shown
+    assert "write the page" in shown
+    assert "The page is written." in shown
+    assert window.certificate.tail == (90, newest[-1].seq)
+
+
+@pytest.mark.parametrize("question", ["gate code ferry", "the guard at noon and the code", "gate guard noon"])
+def test_ends_of_large_results_give_way_to_a_line_with_half_of_the_question(question: str) -> None:
+    newest = long_turn(90, *["rows and rows of another result " * 900] * 3)
+    asked = replace(
+        request(counted([*chatter(60), *newest])),
+        budget=LIMIT,
+        recall=offer(GATE, *[ASIDE] * 9, FERRY, question=question),
+    )
+    window = build_messages(asked)
+    check_window(asked, window, [])
+    assert not notes_in(window)
     assert GATE in texts_of(window)
     assert window.certificate.tail is not None
     assert window.certificate.tail[1] == newest[-1].seq
