@@ -26,7 +26,7 @@ from api.context import compress
 from api.context import routes as contexts
 from api.context.first_reads import prepare_catalogs
 from api.http import errors, health
-from api.http.caller_limits import KeepPlaces, TenantPlaces, limits
+from api.http.caller_limits import WRITERS_SHARE, KeepPlaces, TenantPlaces, limits
 from api.http.errors import NoteDeeds
 from api.http.middleware import (
     GuardAnswers,
@@ -185,7 +185,7 @@ def make_app() -> FastAPI:
 def _bound_tenants(app: FastAPI) -> None:
     """Bound the calls and the event streams of a tenant."""
     settings = api_settings()
-    app.state.places = None
+    app.state.places = app.state.change_places = None
     app.state.event_places = TenantPlaces(
         most=settings.tenant_event_streams,
         most_waiting=0,
@@ -193,12 +193,13 @@ def _bound_tenants(app: FastAPI) -> None:
         said="event streams of this tenant are open",
     )
     if settings.tenant_calls:
-        app.state.places = TenantPlaces(
-            most=settings.tenant_calls,
-            most_waiting=settings.tenant_calls_waiting,
-            wait_s=settings.tenant_wait_s,
+        bounded = partial(
+            TenantPlaces, most_waiting=settings.tenant_calls_waiting, wait_s=settings.tenant_wait_s
         )
-        app.add_middleware(KeepPlaces, places=app.state.places)
+        changes = max(int(settings.tenant_calls * WRITERS_SHARE), 1)
+        app.state.places = bounded(most=settings.tenant_calls)
+        app.state.change_places = bounded(most=changes, said="calls of this tenant change sessions")
+        app.add_middleware(KeepPlaces, places=app.state.places, change_places=app.state.change_places)
 
 
 PROBLEM = {

@@ -12,6 +12,7 @@ from api.answers.plans import OutcomeAnswer, PastPlansAnswer, PlanAnswer, PlanLi
 from api.http.call import (
     Body,
     BodyCall,
+    ChangeCall,
     IdempotencyKey,
     Parameters,
     digest_of,
@@ -116,7 +117,7 @@ PlanId = Annotated[UUID, Depends(_plan_id)]
     dependencies=CHANGES_NAMED_SESSION,
     **answers(PlanAnswer, "create_plan", "Request a plan of tools", s200="The plan is ready."),
 )
-def ask_for_plan(call: BodyCall, idempotency_key: IdempotencyKey = None) -> Response:
+def ask_for_plan(call: ChangeCall, idempotency_key: IdempotencyKey = None) -> Response:
     """Request a plan for an intent: 202 while in preparation, 200 with a plan or a reason for none.
 
     With an `Idempotency-Key` the call can be repeated: a repeated call refers to the same plan, made once.

@@ -20,7 +20,7 @@ from api.context.respond import expectation_of, respond
 from api.context.session_request import LoadedRequest, PreparedRequest, WindowVariant, load_request
 from api.context.tail import summary_notes
 from api.hints import leave
-from api.http.call import BodyCall, SessionId, documented
+from api.http.call import ChangeCall, SessionId, documented
 from api.http.errors import ProblemError, committed
 from api.http.waiting import CHANGES_SESSION, wait_for_turn
 from api.turns.intake import MAX_WINDOW
@@ -97,7 +97,7 @@ class _Refusal:
     dependencies=CHANGES_SESSION,
     **answers(ContextWindow, "compress_context", "Compress a refused context"),
 )
-def compress_context(session_id: SessionId, call: BodyCall) -> Response:
+def compress_context(session_id: SessionId, call: ChangeCall) -> Response:
     """Answer with a smaller window than the refused one; later reads start from the new window.
 
     Omitted turns stay stored, are named in a note, and are summarized at once. A second call means another

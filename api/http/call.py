@@ -228,7 +228,10 @@ callers = CallerCache()
 def reader(
     limit_of: Callable[[ApiSettings], int], *, takes_place: bool = True
 ) -> Callable[[Request], Awaitable[Call]]:
-    """Make a dependency to read a body of limited size; an endless answer takes no place of the tenant."""
+    """Make a dependency to read a body of limited size.
+
+    An endless answer takes no place of the tenant; a change takes its place later, after waiting for others.
+    """
 
     async def read(request: Request) -> Call:
         await _let_in(request)
@@ -242,26 +245,27 @@ def reader(
             message = f"body: did not arrive within {settings.body_timeout_s:g} s"
             raise ProblemError("body-timeout", message, field="body") from None
         if takes_place:
-            await _take_place(request)
+            await take_place_of_caller(request)
         return Call(request, raw)
 
     return read
 
 
-async def _take_place(request: Request) -> None:
+async def take_place_of_caller(request: Request) -> None:
     """Wait for a free place of the tenant; a body still being received has no place.
 
     Raises:
         ProblemError: No place becomes free in time.
     """
-    key = key_of(request)
-    caller = None if key is None else await _caller_of(key)
+    caller = await caller_of(request)
     if caller is not None:
         await take_place(request.scope, caller.tenant_id)
 
 
-async def _caller_of(key: str) -> Caller | None:
-    return callers.fresh(key) or await to_thread.run_sync(callers.find, key)
+async def caller_of(request: Request) -> Caller | None:
+    """Find the caller of a request, without counting the call."""
+    key = key_of(request)
+    return None if key is None else (callers.fresh(key) or await to_thread.run_sync(callers.find, key))
 
 
 async def _let_in(request: Request) -> None:
@@ -302,6 +306,8 @@ async def _body(request: Request, limit: int) -> bytes:
 
 BodyCall = Annotated[Call, Depends(reader(lambda settings: settings.max_body_bytes))]
 BatchCall = Annotated[Call, Depends(reader(lambda settings: settings.max_batch_bytes))]
+ChangeCall = Annotated[Call, Depends(reader(lambda settings: settings.max_body_bytes, takes_place=False))]
+ChangeBatch = Annotated[Call, Depends(reader(lambda settings: settings.max_batch_bytes, takes_place=False))]
 EndlessCall = Annotated[Call, Depends(reader(lambda settings: settings.max_body_bytes, takes_place=False))]
 
 

@@ -107,7 +107,11 @@ class CallLimits:
 limits = CallLimits()
 
 
-_PLACE = "afterturn.place"
+_PLACE, _CHANGE = "afterturn.place", "afterturn.change"
+
+WRITERS_SHARE = 0.75
+"""Share of all calls with session changes: of the threads, and of a tenant's places."""
+
 RETRY_AFTER_S = 1
 
 LOOK_S = 0.01
@@ -255,28 +259,34 @@ class TenantPlaces:
         )
 
 
-async def take_place(scope: Scope, tenant_id: UUID) -> None:
+async def take_place(scope: Scope, tenant_id: UUID, *, changes: bool = False) -> None:
     """Take a place for a request until its answer is sent; repeated calls take no further place.
+
+    A call with changes to sessions takes a place among the changes first, so that some of the tenant's places
+    are left to reads whatever the changes wait for.
 
     Raises:
         ProblemError: The tenant has no free place.
     """
-    if _PLACE not in scope and (places := scope["app"].state.places) is not None:
-        await places.enter(tenant_id)
-        scope[_PLACE] = tenant_id
+    state = scope["app"].state
+    for name, places in ((_CHANGE, state.change_places if changes else None), (_PLACE, state.places)):
+        if places is not None and name not in scope:
+            await places.enter(tenant_id)
+            scope[name] = tenant_id
 
 
 class KeepPlaces:
-    """Frees the place of a request at its end, in any case."""
+    """Frees the places of a request at its end, in any case."""
 
-    def __init__(self, app: ASGIApp, places: TenantPlaces) -> None:
+    def __init__(self, app: ASGIApp, places: TenantPlaces, change_places: TenantPlaces) -> None:
         """Wrap an application."""
-        self.app, self._places = app, places
+        self.app, self._places = app, {_PLACE: places, _CHANGE: change_places}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         try:
             await self.app(scope, receive, send)
         finally:
-            if _PLACE in scope:
-                self._places.leave(scope.pop(_PLACE))
+            for name, places in self._places.items():
+                if name in scope:
+                    places.leave(scope.pop(name))

@@ -1,155 +1,202 @@
 """Waiting: a limit on calls that wait for a session's row, and waiting for running work.
 
 A call with changes to a session works in a thread, and waits for the row in the thread. A session has a few
-such places; further calls wait outside without a thread. If the first call inside has waited for long, the
-row is blocked, and calls outside are refused at once.
+such places; further calls wait outside, without a thread and without a place of their tenant. If the first
+call inside has waited for long, the row is blocked, and calls outside are refused at once.
 """
 
+import math
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from uuid import UUID
 
 import orjson
-from anyio import Event, move_on_after
+from anyio import Event, move_on_after, to_thread
 from anyio.lowlevel import RunVar
 from fastapi import Depends, Request
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.http.call import BatchCall, BodyCall, SessionId, digest_of, key_of
+from api.http.call import ChangeBatch, ChangeCall, SessionId, caller_of, take_place_of_caller
+from api.http.caller_limits import WRITERS_SHARE, take_place
 from api.http.errors import ProblemError, held
+from api.http.process_group import group
 from api.settings import api_settings
 from models.conversations.accept import find_turn
 from models.database import Transaction, best_effort_transaction, database_now, read_transaction
 from models.due_work.queue import DueWork, WorkKind, WorkState, enqueue, find_work
 
-Key = tuple[bytes | None, str]
+Key = tuple[UUID | None, str]
+"""A tenant, and the name of a session."""
 
 MANY_SESSIONS = ""
 """Session name of a call about many sessions; no session has such a name."""
 
-WRITERS_SHARE, BATCHES_SHARE = 0.75, 0.25
-"""Shares of the threads: for all calls with session changes, and for batches of a key within."""
+EVERYBODY: Key = (None, MANY_SESSIONS)
+"""Key of all calls with changes."""
+
+OF_USER = "\0"
+"""Begins the name of a user in place of a session's; no session's name begins so."""
+
+BATCHES_SHARE = 0.25
+"""Share of the threads for batches of a tenant."""
 
 BATCH_PATIENCE = 10
-"""Patience for a batch, as a multiple of the patience for a turn."""
+"""Most patience with a batch, as a multiple of the patience with a turn."""
+
+LINES_OF_A_PATIENCE = 100
+"""Lines of a batch that are worth the patience with one turn."""
+
+
+class Entry:
+    """A call inside a turnstile; nobody outside loses patience with the call before its work begins."""
+
+    def __init__(self) -> None:
+        """Begin without a deadline."""
+        self.deadline = math.inf
 
 
 class Turnstile:
-    """Counter of calls inside, by session and in total; for a single event loop."""
+    """Counter of calls inside, by session; for a single event loop."""
 
-    def __init__(
-        self,
-        most_in_all: int,
-        *,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Admit so many at once, of all sessions."""
-        self._most_in_all = most_in_all
+    def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
+        """Begin with nobody inside."""
         self._now = now
-        self._inside: defaultdict[Key, list[float]] = defaultdict(list)
-        self._all: list[float] = []
-        self._left = Event()
+        self._inside: defaultdict[Key, list[Entry]] = defaultdict(list)
+        self._changed = Event()
 
     @asynccontextmanager
-    async def passed(self, key: Key, *, most: int, patience_s: float) -> AsyncIterator[None]:
+    async def passed(self, bounds: Mapping[Key, int]) -> AsyncIterator[Entry]:
         """Stay inside for the duration of the block.
 
         Args:
-            key: The owner of the places.
-            most: Number of places.
-            patience_s: Time of the first call inside up to which waiting is worthwhile, in seconds.
+            bounds: Number of places of each key that the call needs a place of.
 
         Raises:
-            ProblemError: All places are taken, and the first call inside has been there for longer.
+            ProblemError: All places of a key are taken, and patience with a call inside is over.
         """
-        while (full := self._in_the_way(key, most)) is not None:
-            left_s = full + patience_s - self._now()
+        while (deadline := self._deadline_of(bounds)) is not None:
+            left_s = deadline - self._now()
             if left_s <= 0:
                 raise held()
             with move_on_after(left_s):
-                await self._left.wait()
-        entered = self._now()
-        self._inside[key].append(entered)
-        self._all.append(entered)
+                await self._changed.wait()
+        entry = Entry()
+        for key in bounds:
+            self._inside[key].append(entry)
         try:
-            yield
+            yield entry
         finally:
-            self._leave(key, entered)
+            self._leave(bounds, entry)
 
-    def _in_the_way(self, key: Key, most: int) -> float | None:
-        """Return the entry time of the first call in the way; None with a free place."""
-        if len(self._inside.get(key, ())) >= most:
-            return min(self._inside[key])
-        return min(self._all) if len(self._all) >= self._most_in_all else None
+    def begin(self, entry: Entry, patience_s: float) -> None:
+        """Begin the work of a call inside, which others wait for up to `patience_s` seconds."""
+        entry.deadline = self._now() + patience_s
+        self._tell()
 
-    def _leave(self, key: Key, entered: float) -> None:
-        self._inside[key].remove(entered)
-        if not self._inside[key]:
-            del self._inside[key]
-        self._all.remove(entered)
-        self._left.set()
-        self._left = Event()
+    def _deadline_of(self, bounds: Mapping[Key, int]) -> float | None:
+        """Return the first deadline of the calls in the way; None with a free place everywhere."""
+        in_the_way = [self._inside[key] for key, most in bounds.items() if self.is_full(key, most)]
+        return min((entry.deadline for entries in in_the_way for entry in entries), default=None)
+
+    def is_full(self, key: Key, most: int) -> bool:
+        """Tell whether all places of a key are taken."""
+        return len(self._inside.get(key, ())) >= most
+
+    def _leave(self, keys: Iterable[Key], entry: Entry) -> None:
+        for key in keys:
+            self._inside[key].remove(entry)
+            if not self._inside[key]:
+                del self._inside[key]
+        self._tell()
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = Event()
 
 
 _of_this_loop: RunVar[Turnstile] = RunVar("turnstile")
 
 
 def turnstile() -> Turnstile:
-    """Return the turnstile of the event loop; some threads are left to calls without session changes."""
+    """Return the turnstile of the event loop."""
     try:
         return _of_this_loop.get()
     except LookupError:
-        made = Turnstile(max(int(api_settings().api_threads * WRITERS_SHARE), 1))
+        made = Turnstile()
         _of_this_loop.set(made)
         return made
 
 
-async def _pass(request: Request, session_id: SessionId, call: BodyCall) -> AsyncIterator[None]:
+def _part(places: float) -> int:
+    """The part of this process in places of the whole port."""
+    return max(math.ceil(int(places) / group.size), 1)
+
+
+async def _among(
+    request: Request, sessions: Iterable[str], *, patience: float = 1, is_batch: bool = False
+) -> AsyncIterator[None]:
+    """Let a call pass after other writers of the sessions, then take its tenant's place and a thread's.
+
+    The threads left over are for calls without session changes.
+    """
+    settings, gate, caller = api_settings(), turnstile(), await caller_of(request)
+    tenant_id = caller.tenant_id if caller else None
+    bounds = {(tenant_id, name): _part(settings.session_writers) for name in sessions}
+    if is_batch:
+        bounds[tenant_id, MANY_SESSIONS] = _part(settings.api_threads * BATCHES_SHARE)
+    threads = {EVERYBODY: max(int(settings.api_threads * WRITERS_SHARE), 1)}
+    async with gate.passed(bounds) as inside:
+        if tenant_id is not None:
+            await take_place(request.scope, tenant_id, changes=True)
+        async with gate.passed(threads) as working:
+            for entry in (inside, working):
+                gate.begin(entry, patience * settings.session_patience_s)
+            yield
+
+
+async def _pass(request: Request, session_id: SessionId, call: ChangeCall) -> AsyncIterator[None]:
     del call  # its body has been read: a slow upload takes no place
-    settings, key = api_settings(), (digest_of(key_of(request)), session_id)
-    async with turnstile().passed(key, most=settings.session_writers, patience_s=settings.session_patience_s):
+    async for _ in _among(request, [session_id]):
         yield
 
 
-async def _pass_with_named(request: Request, call: BodyCall) -> AsyncIterator[None]:
-    """Let a call pass after the other writers of the session named in its body; without a name, at once."""
-    named = _named_session(call.raw)
-    if named is None:
+async def _pass_with_named(request: Request, call: ChangeCall) -> AsyncIterator[None]:
+    """Let a call pass with the other writers of the session named in its body; without a name, at once."""
+    named = _named_sessions([call.raw])
+    if not named:
+        await take_place_of_caller(request)
         yield
         return
-    settings, key = api_settings(), (digest_of(key_of(request)), named)
-    async with turnstile().passed(key, most=settings.session_writers, patience_s=settings.session_patience_s):
+    async for _ in _among(request, named):
         yield
 
 
-def _named_session(raw: bytes) -> str | None:
-    """The session of a body, which is judged later; None where it names none."""
-    try:
-        body = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return None
-    named = body.get("session_id") if isinstance(body, dict) else None
-    return named if isinstance(named, str) else None
+def _named_sessions(bodies: Iterable[bytes]) -> set[str]:
+    """The sessions that bodies name; whether a body is right is judged later."""
+    names = set()
+    for raw in bodies:
+        with suppress(orjson.JSONDecodeError):
+            body = orjson.loads(raw)
+            named = body.get("session_id") if isinstance(body, dict) else None
+            if isinstance(named, str):
+                names.add(named)
+    return names
 
 
-async def _pass_with_user(request: Request, call: BodyCall) -> AsyncIterator[None]:
+async def _pass_with_user(request: Request, call: ChangeCall) -> AsyncIterator[None]:
     del call
-    async for _ in _among_many(request):
+    name = OF_USER + request.path_params["user_id"]
+    async for _ in _among(request, [name], patience=BATCH_PATIENCE, is_batch=True):
         yield
 
 
-async def _pass_with_many(request: Request, call: BatchCall) -> AsyncIterator[None]:
-    del call
-    async for _ in _among_many(request):
-        yield
-
-
-async def _among_many(request: Request) -> AsyncIterator[None]:
-    settings, key = api_settings(), (digest_of(key_of(request)), MANY_SESSIONS)
-    most = max(int(settings.api_threads * BATCHES_SHARE), 1)
-    async with turnstile().passed(key, most=most, patience_s=BATCH_PATIENCE * settings.session_patience_s):
+async def _pass_with_many(request: Request, call: ChangeBatch) -> AsyncIterator[None]:
+    lines = call.raw.split(b"\n")[: api_settings().max_batch_turns]
+    names = await to_thread.run_sync(_named_sessions, lines)
+    patience = min(1 + len(lines) / LINES_OF_A_PATIENCE, BATCH_PATIENCE)
+    async for _ in _among(request, names, patience=patience, is_batch=True):
         yield
 
 

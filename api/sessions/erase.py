@@ -15,7 +15,7 @@ from api.answers.base import answers
 from api.answers.sessions import ErasureReceipt, MessageReceipt, UserReceipt
 from api.http.call import (
     Body,
-    BodyCall,
+    ChangeCall,
     SessionId,
     documented,
     hold_back,
@@ -166,7 +166,7 @@ class EditedMessage(Body):
     dependencies=CHANGES_SESSION,
     **answers(MessageReceipt, "edit_message", "Edit a message"),
 )
-def edit(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
+def edit(session_id: SessionId, seq: Seq, call: ChangeCall) -> Response:
     """Replace a message; everything derived from the old message is gone with the answer.
 
     Speaker, format, and the tool calls made and answered stay the same.
@@ -198,7 +198,7 @@ def _edit_held(db: Transaction, *, tenant_id: UUID, session_id: str, seq: int, b
     dependencies=CHANGES_SESSION,
     **answers(MessageReceipt, "erase_message", "Erase a message"),
 )
-def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
+def erase_message(session_id: SessionId, seq: Seq, call: ChangeCall) -> Response:
     """Erase a message, with the other half of each tool call or result, and everything derived from it.
 
     After a lost answer, call again: the receipt is repeated, with `repeated`.
@@ -223,7 +223,7 @@ def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
     dependencies=CHANGES_SESSION,
     **answers(ErasureReceipt, "erase_session", "Erase a session"),
 )
-def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
+def erase_whole_session(session_id: SessionId, call: ChangeCall) -> Response:
     """Erase a session: its log, everything derived from the log, and the session's uploads.
 
     After a lost answer, call again: the receipt is repeated, with `repeated`.
@@ -243,7 +243,7 @@ def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
     dependencies=CHANGES_SESSIONS_OF_USER,
     **answers(UserReceipt, "erase_user", "Erase a user"),
 )
-def erase_user(user_id: UserId, call: BodyCall) -> Response:
+def erase_user(user_id: UserId, call: ChangeCall) -> Response:
     """Erase a user: the user's sessions, own turns in shared sessions, plans and documents.
 
     If time runs out, the rest is left for the next call: `remaining_sessions` has the number of sessions

@@ -16,6 +16,7 @@ from api.context.respond import freshness
 from api.http.call import (
     Body,
     BodyCall,
+    ChangeCall,
     IdempotencyKey,
     SessionId,
     digest_of,
@@ -116,7 +117,7 @@ def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
     dependencies=CHANGES_SESSION,
     **answers(SummaryVersions, "activate_summary", "Roll back to a version of a summary"),
 )
-def activate_summary(session_id: SessionId, version: Version, call: BodyCall) -> Response:
+def activate_summary(session_id: SessionId, version: Version, call: ChangeCall) -> Response:
     """Put an earlier version in force again; later turns are raw again."""
     caller = call.caller("write")
 
@@ -131,7 +132,7 @@ def activate_summary(session_id: SessionId, version: Version, call: BodyCall) ->
 @router.post(
     "/reset", dependencies=CHANGES_SESSION, **answers(ResetAnswer, "reset_session", "Reset a session")
 )
-def start_over(session_id: SessionId, call: BodyCall, idempotency_key: IdempotencyKey = None) -> Response:
+def start_over(session_id: SessionId, call: ChangeCall, idempotency_key: IdempotencyKey = None) -> Response:
     """Start the session empty and keep its log; running work for the old state is dropped.
 
     With an `Idempotency-Key` the call can be repeated: a repeated call resets nothing, and answers with
@@ -243,7 +244,7 @@ class ForkAnswer(ApiAnswer):
     dependencies=CHANGES_SESSION,
     **answers(ForkAnswer, "fork_session", "Fork a session at a turn"),
 )
-def fork(session_id: SessionId, call: BodyCall) -> Response:
+def fork(session_id: SessionId, call: ChangeCall) -> Response:
     """Begin a session with the history of another session up to a turn; both go on by themselves.
 
     The summary is copied as far as it covers common turns; large results are shared. The call can be repeated

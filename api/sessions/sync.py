@@ -12,7 +12,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from api.answers.base import ApiAnswer, answers
-from api.http.call import Body, BodyCall, SessionId, documented, read_as
+from api.http.call import Body, ChangeCall, SessionId, documented, read_as
 from api.http.errors import ProblemError, committed
 from api.http.values import check_id
 from api.http.waiting import CHANGES_SESSION
@@ -118,7 +118,7 @@ class SyncOutcome:
     dependencies=CHANGES_SESSION,
     **answers(SyncAnswer, "sync_history", "Sync a whole history"),
 )
-def sync_history(session_id: SessionId, call: BodyCall) -> Response:
+def sync_history(session_id: SessionId, call: ChangeCall) -> Response:
     """Make the stored history equal to the list sent: append, edit and remove turns as needed.
 
     Turns are cut by the service. The same list again changes nothing. Everything derived from an edited or

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field, field_validator
 
 from api.answers.base import ApiAnswer, answers
 from api.answers.sessions import HistoryLimitAnswer, RetentionAnswer, UserRecallAnswer
-from api.http.call import Body, BodyCall, Parameters, SessionId, documented
+from api.http.call import Body, BodyCall, ChangeCall, Parameters, SessionId, documented
 from api.http.errors import committed, not_found
 from api.http.values import read_cursor, write_cursor
 from api.http.waiting import CHANGES_SESSION
@@ -187,7 +187,7 @@ def show_session_limit(session_id: SessionId, call: BodyCall) -> Response:
     dependencies=CHANGES_SESSION,
     **answers(HistoryLimitAnswer, "set_session_history_limit", "Set a session's limit of history"),
 )
-def set_session_limit(session_id: SessionId, call: BodyCall) -> Response:
+def set_session_limit(session_id: SessionId, call: ChangeCall) -> Response:
     """Replace the tenant's limit by a session's own limit, and compact a longer session."""
     tenant_id, wanted = call.caller("write").tenant_id, call.body(WantedLimit)
 

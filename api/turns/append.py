@@ -11,7 +11,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from api.answers.base import ApiAnswer, answers
-from api.http.call import BodyCall, SessionId, documented, read_as
+from api.http.call import ChangeCall, SessionId, documented, read_as
 from api.http.errors import ProblemError, committed
 from api.http.waiting import CHANGES_SESSION
 from api.sessions.sync import revision_of
@@ -106,7 +106,7 @@ class Extension:
     dependencies=CHANGES_SESSION,
     **answers(TurnPartAnswer, "append_messages", "Append messages to an open turn"),
 )
-def append_messages(session_id: SessionId, turn_id: TurnId, call: BodyCall) -> Response:
+def append_messages(session_id: SessionId, turn_id: TurnId, call: ChangeCall) -> Response:
     """Append messages to the newest turn, or begin the turn; `done` closes it.
 
     `index` says where the messages stand in the turn, so that a repeated call stores nothing twice. A whole

@@ -13,7 +13,16 @@ from starlette.background import BackgroundTask, BackgroundTasks
 from api.answers.base import ApiAnswer, answers
 from api.answers.sessions import BatchResults, TurnReceipt
 from api.context.reported_usage import checking, learning
-from api.http.call import BatchCall, Body, BodyCall, Call, SessionId, documented, id_in_path, read_as
+from api.http.call import (
+    Body,
+    Call,
+    ChangeBatch,
+    ChangeCall,
+    SessionId,
+    documented,
+    id_in_path,
+    read_as,
+)
 from api.http.errors import ProblemError, committed, not_found, problem_of
 from api.http.values import check_id
 from api.http.waiting import CHANGES_SESSION, CHANGES_SESSIONS
@@ -70,7 +79,7 @@ router = APIRouter(prefix="/v1", tags=["turns"])
     dependencies=CHANGES_SESSION,
     **answers(TurnReceipt, "record_turn", "Record a turn", s200="The turn was stored already."),
 )
-def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
+def complete_turn(session_id: SessionId, call: ChangeCall) -> Response:
     """Record a finished turn and its resulting work; 202 after the commit, 200 for a repeated delivery."""
     caller = call.caller("write")
     event, cleaned = read_as(TurnCompleted, call.raw)
@@ -90,7 +99,7 @@ def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     dependencies=CHANGES_SESSIONS,
     **answers(BatchResults, "record_turns", "Record many turns"),
 )
-def complete_turns(call: BatchCall) -> Response:
+def complete_turns(call: ChangeBatch) -> Response:
     """Record many turns: newline-delimited JSON, each line with a `session_id`; a result per line."""
     caller = call.caller("write")
     read = [_read_line(line) for line in lines_of(call, api_settings().max_batch_turns)]
@@ -194,7 +203,7 @@ class Truncation(Body):
     dependencies=CHANGES_SESSION,
     **answers(ReplacementAnswer, "replace_turn", "Replace a turn, or regenerate an answer"),
 )
-def replace_turn(session_id: SessionId, turn_id: TurnId, call: BodyCall) -> Response:
+def replace_turn(session_id: SessionId, turn_id: TurnId, call: ChangeCall) -> Response:
     """Replace a stored turn by another under the same id; everything derived from it is made anew.
 
     The newest turn takes any messages. An earlier turn takes other words with the same calls, each message in
@@ -292,7 +301,7 @@ def load_turn(db: Transaction, tenant_id: UUID, session_id: str, turn: StoredTur
     dependencies=CHANGES_SESSION,
     **answers(CutAnswer, "delete_turn", "Delete a turn"),
 )
-def delete_turn(session_id: SessionId, turn_id: TurnId, call: BodyCall) -> Response:
+def delete_turn(session_id: SessionId, turn_id: TurnId, call: ChangeCall) -> Response:
     """Take a turn out of the conversation, with everything derived from it; its id is free again.
 
     Results of its calls in later turns go too. For erasure of what a person said, see the calls of messages:
@@ -313,7 +322,7 @@ def delete_turn(session_id: SessionId, turn_id: TurnId, call: BodyCall) -> Respo
     dependencies=CHANGES_SESSION,
     **answers(CutAnswer, "truncate_session", "Go back to a turn"),
 )
-def truncate_session(session_id: SessionId, call: BodyCall) -> Response:
+def truncate_session(session_id: SessionId, call: ChangeCall) -> Response:
     """Remove every turn after a turn, with everything derived; the same call again removes nothing."""
     tenant_id = call.caller("write").tenant_id
     cut = call.body(Truncation)
