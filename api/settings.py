@@ -42,7 +42,8 @@ class ApiSettings(Settings):
     session_writers: int = Field(
         4,
         ge=1,
-        description="Calls of a tenant that change one session at once on a port; further ones wait without a thread.",
+        description="Calls of a tenant that change one session at once on a port; further ones wait without "
+        "a thread.",
     )
     session_patience_s: float = Field(
         1.0,
