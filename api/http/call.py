@@ -228,10 +228,7 @@ callers = CallerCache()
 def reader(
     limit_of: Callable[[ApiSettings], int], *, takes_place: bool = True
 ) -> Callable[[Request], Awaitable[Call]]:
-    """Make a dependency to read a body of limited size.
-
-    An endless answer takes no place of the tenant; a change takes its place later, after waiting for others.
-    """
+    """Make a dependency to read a body of limited size, and to take a place of the tenant after it."""
 
     async def read(request: Request) -> Call:
         await _let_in(request)
