@@ -6,6 +6,7 @@ from enum import StrEnum
 from itertools import accumulate
 
 from context.conversation.turns import Turn, count_eligible, snap_to_boundary, split_turns
+from context.providers.prompt_cache import cache_rule
 from context.tokens import estimate
 from context.tokens.budget import Budget
 from context.types import Message
@@ -75,6 +76,9 @@ LEAST_GROWTH = 1.0
 DEAR_KEPT = 0.5
 """Share of that kept raw where a token is paid for often: in a budget that lasts, at each step of agents."""
 
+FIRST_NOTES_TOKENS = 1_500
+"""Likely tokens of a first summary."""
+
 LEAST_KEPT = 0.5
 """Smallest share of the history kept raw that stays raw however full the window is."""
 
@@ -91,9 +95,9 @@ class Thresholds:
             beyond the number, up to `least_tokens`; of an agent's, up to half as many.
         keep_share: Largest share of the window kept raw, less than `window_share`.
         min_progress: Least saving of a summary, as a share of the covered tokens.
-        least_share: Share of the window below which no number of messages makes a summary due, [0, 1]; of an
-            agent's history half of it, of a usual budget nothing.
-        least_tokens: Tokens below which no number of messages makes a summary or a cut due, >= 0.
+        least_share: Share of the window below which no number of messages makes a summary due, [0, 1].
+        least_tokens: Tokens below which no number of messages makes a summary or a cut due, >= 0; and the
+            least growth after a cut for which a summary is due where each token is paid for often.
     """
 
     message_count: int = 60
@@ -168,6 +172,7 @@ class Trigger(StrEnum):
     LEFT_OUT = "left out in an emergency"
     MESSAGES = "message count"
     TOKENS = "share of the window"
+    PRICE = "price of history"
 
 
 def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger | None:
@@ -175,8 +180,8 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
 
     Only history reducible by a summary counts as a reason; a large system prompt alone does not. History
     hardly longer than the part kept raw does not count either, or each new turn would call for a summary. A
-    number of messages alone is no reason: history that fits well is better raw, unless the session lives in a
-    budget and pays for each token. An agent pays for a token at each step, so half of the share is enough.
+    number of messages alone is no reason: history that fits well is better raw. Where each token is paid for
+    often, by agents and in a budget that lasts, the price of history is a reason.
 
     Args:
         load: The content of the next request.
@@ -192,11 +197,33 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
     reducible = raw > _keep_tokens(load, budget, thresholds) * (1 + thresholds.min_progress)
     if reducible and _presses(load, budget, thresholds):
         return Trigger.TOKENS
-    least_share = 0.0 if budget.is_usual else thresholds.least_share * (DEAR_KEPT if load.has_steps else 1)
-    heavy = raw > max(budget.history_window * least_share, thresholds.least_tokens)
+    heavy = raw > max(budget.history_window * thresholds.least_share, thresholds.least_tokens)
     if heavy and load.raw_messages > thresholds.message_count:
         return Trigger.MESSAGES
+    if reducible and _is_dear(load, budget) and _pays(load, budget, thresholds):
+        return Trigger.PRICE
     return None
+
+
+def _is_dear(load: Load, budget: Budget) -> bool:
+    """Say whether history is paid for often: at each step of an agent, or for a caller who counts tokens."""
+    return load.has_steps or budget.is_usual
+
+
+def _pays(load: Load, budget: Budget, thresholds: Thresholds) -> bool:
+    """Say whether history since the last cut has cost as much as a new beginning of requests will.
+
+    Each question and answer, or call and result, was a request. It paid the price of cached tokens for the
+    history grown until then, half of all growth on average. After a cut the summary and the part kept raw are
+    read and written anew. Waiting for equal sums costs at most twice as much as the best moment would.
+    """
+    keep = _keep_tokens(load, budget, thresholds)
+    growth = load.price(load.raw_tokens) - keep
+    if growth <= thresholds.least_tokens:
+        return False
+    rule = cache_rule(load.model)
+    paid = rule.read_share * (growth / 2) * (load.raw_messages / 2)
+    return paid >= rule.write_share * (keep + (load.price(load.summary_tokens) or FIRST_NOTES_TOKENS))
 
 
 def _presses(load: Load, budget: Budget, thresholds: Thresholds) -> bool:
@@ -209,9 +236,9 @@ def _presses(load: Load, budget: Budget, thresholds: Thresholds) -> bool:
 
 def _keep_tokens(load: Load, budget: Budget, thresholds: Thresholds) -> int:
     keep = int(budget.history_window * thresholds.keep_share)
-    if budget.is_usual:
-        return int(keep * DEAR_KEPT)
-    return max(int(keep * DEAR_KEPT), min(keep, thresholds.least_tokens)) if load.has_steps else keep
+    if not _is_dear(load, budget):
+        return keep
+    return int(min(keep * DEAR_KEPT if budget.is_usual else keep, (thresholds.least_tokens or keep) * DEAR_KEPT))
 
 
 @dataclass(frozen=True)
@@ -236,6 +263,9 @@ def plan_cut(
 ) -> SummaryCut | None:
     """Choose the oldest messages to summarize, in whole, finished turns.
 
+    A cut inside a turn leaves that turn raw. Where each token is paid for often the turn is summarized, but
+    for the newest turn if it is short.
+
     Args:
         messages: The oldest raw messages; all of them, or the first part of many.
         load: All raw messages and tokens, including messages not passed here.
@@ -246,7 +276,15 @@ def plan_cut(
         The cut, or None if no finished turn may go.
     """
     ends = [turn.stop for turn in _ready_turns(messages, more=load.raw_messages > len(messages))]
-    stop = snap_to_boundary(ends, _target(messages, load, budget, thresholds))
+    keep = _tokens_to_keep(load, budget, thresholds)
+    target = _target(messages, load, thresholds, keep)
+    stop = snap_to_boundary(ends, target)
+    if stop < target and _is_dear(load, budget):
+        stop = next((end for end in ends if end >= target), stop)
+    if stop == len(messages) and len(ends) > 1 and _is_dear(load, budget):
+        newest = load.price(sum(message.tokens for message in messages[ends[-2] :]))
+        most = min(keep / DEAR_KEPT, budget.history_window * thresholds.keep_share)
+        stop = ends[-2] if newest <= most else stop
     if stop == 0:
         return None
     covered = messages[:stop]
@@ -289,12 +327,10 @@ def _tokens_to_keep(load: Load, budget: Budget, thresholds: Thresholds) -> float
     return max(min(keep, calls_again_at - keep * LEAST_GROWTH), keep * LEAST_KEPT)
 
 
-def _target(messages: Sequence[Message], load: Load, budget: Budget, thresholds: Thresholds) -> int:
-    keep_tokens = _tokens_to_keep(load, budget, thresholds)
-    least = thresholds.least_tokens * (DEAR_KEPT if load.has_steps else 1)
+def _target(messages: Sequence[Message], load: Load, thresholds: Thresholds, keep_tokens: float) -> int:
     for index, spent in enumerate(accumulate((message.tokens for message in messages), initial=0)):
         kept = load.price(load.raw_tokens - spent)
-        few = load.raw_messages - index <= thresholds.keep_messages or kept <= least
+        few = load.raw_messages - index <= thresholds.keep_messages or kept <= thresholds.least_tokens
         if few and index >= load.left_out and kept <= keep_tokens:
             return index
     return len(messages)

@@ -216,8 +216,8 @@ WINDOW_NOTES_SHARE = 0.25
 LASTING_NOTES_SHARE = 0.15
 """The same share of a limit that a session lives in: as much as its summarizer is asked for."""
 
-BUDGET_NOTES_SHARE, STEPS_NOTES_TOKENS = 0.08, 1_500
-"""The same share of a single budget, and of a window of steps, where so many tokens are always open."""
+BUDGET_NOTES_SHARE, STEPS_NOTES_TOKENS = 0.08, 2_000
+"""The same share of a single budget, and the most tokens before turns of steps."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class WindowRequest:
         if self.budget.is_lasting:
             return int(room * LASTING_NOTES_SHARE)
         most = int(room * WINDOW_NOTES_SHARE)
-        return max(int(room * BUDGET_NOTES_SHARE), min(most, STEPS_NOTES_TOKENS)) if self.has_steps else most
+        return min(most, STEPS_NOTES_TOKENS) if self.has_steps else most
 
 
 @dataclass(frozen=True)

@@ -230,32 +230,75 @@ def test_a_turn_whose_last_result_nobody_has_read_stays_raw_however_full_the_win
     assert cut.stop == 2
 
 
-def test_a_number_of_messages_calls_for_a_summary_of_what_fits_a_budget_that_lasts() -> None:
-    load, thresholds = Load(70, 5_000), Thresholds()
-    once, lasting = (
-        Budget(32_000, 1_000, input_limit=12_000),
-        Budget(32_000, 1_000, input_limit=12_000, is_usual=True),
-    )
-    assert find_trigger(load, once, thresholds) is None
-    assert find_trigger(load, lasting, thresholds) is Trigger.MESSAGES
-    assert find_trigger(Load(70, thresholds.least_tokens), lasting, thresholds) is None
+USUAL = Budget(32_000, 1_000, input_limit=12_000, is_usual=True)
+STEPS = {"has_steps": True}
 
 
-def test_a_number_of_messages_calls_for_a_summary_of_what_an_agent_pays_for_at_each_step() -> None:
-    thresholds, window = Thresholds(), Budget(33_000, 1_000)
-    least = int(window.history_window * thresholds.least_share / 2)
-    load = Load(70, least + 1, has_steps=True)
-    assert find_trigger(load, window, thresholds) is Trigger.MESSAGES
-    assert find_trigger(replace(load, has_steps=False), window, thresholds) is None
-    assert find_trigger(replace(load, raw_tokens=least), window, thresholds) is None
-    assert find_trigger(replace(load, raw_tokens=25_000), Budget(128_000, 1_000), thresholds) is None
-    messages = talk(35, tokens=100)
-    cuts = [
-        plan_cut(messages, Load(len(messages), 100 * len(messages), has_steps=has_steps), window, thresholds)
-        for has_steps in (True, False)
+@pytest.mark.parametrize(("budget", "fields"), [(USUAL, {}), (Budget(128_000, 1_000), STEPS)])
+def test_history_is_due_once_it_has_cost_as_much_as_a_new_beginning(
+    budget: Budget, fields: dict[str, Any]
+) -> None:
+    load, thresholds = Load(40, 7_500, model="gpt-4o", **fields), Thresholds()
+    assert find_trigger(load, budget, thresholds) is Trigger.PRICE
+    assert find_trigger(replace(load, has_steps=False), replace(budget, is_usual=False), thresholds) is None
+    few, short = replace(load, raw_messages=2), replace(load, raw_tokens=4_000)
+    assert find_trigger(few, budget, thresholds) is None
+    assert find_trigger(short, budget, thresholds) is None
+    assert find_trigger(replace(load, summary_tokens=60_000), Budget(500_000, 1_000), thresholds) is None
+
+
+def test_history_stays_raw_for_longer_where_cached_tokens_are_cheap() -> None:
+    """A cached token of gpt-4o costs a half of the price, of gpt-4.1 a quarter, of gpt-5 a tenth."""
+    due = [
+        next(
+            messages
+            for messages in range(2, 2_000, 2)
+            if find_trigger(Load(messages, 100 * messages, model=model, **STEPS), BIG, EAGER)
+        )
+        for model in ("gpt-4o", "gpt-4.1", "gpt-5")
     ]
-    left = [100 * len(messages) - (cut.tokens if cut else 0) for cut in cuts]
-    assert left == [thresholds.least_tokens // 2, thresholds.least_tokens]
+    assert due == sorted(set(due))
+
+
+BIG, EAGER = Budget(400_000, 1_000), Thresholds(least_tokens=1_000)
+
+
+@pytest.mark.parametrize("tokens", [50, 400, 3_000])
+@pytest.mark.parametrize("window", [8_000, 32_000, 128_000])
+def test_a_dear_history_is_not_due_again_before_it_has_grown(tokens: int, window: int) -> None:
+    budget, messages, thresholds = Budget(window, 1_000), talk(200, tokens=tokens), Thresholds()
+    start, cuts = 0, []
+    for stop in range(2, len(messages), 2):
+        raw = messages[start:stop]
+        load = load_of(raw, summary_tokens=1_000 if start else 0, model="gpt-4o", **STEPS)
+        if find_trigger(load, budget, thresholds) is None:
+            continue
+        cut = plan_cut(raw, load, budget, thresholds)
+        assert cut is not None
+        start += cut.stop
+        cuts.append(cut.tokens)
+    grown = min(window * 0.75 - 4_000, thresholds.least_tokens)
+    assert cuts
+    assert min(cuts) >= min(grown, 2_000)
+
+
+@pytest.mark.parametrize(("newest", "left"), [(1_500, 4), (3_900, 2), (4_100, 0), (30_000, 0)])
+def test_a_long_turn_of_an_agent_is_summarized_whole_and_a_short_newest_one_stays(
+    newest: int, left: int
+) -> None:
+    history = [*talk(1, tokens=9_000), *talk(1, tokens=200), *talk(1, tokens=newest // 2)]
+    tokens = [message.tokens for message in history]
+    history = [
+        replace(message, tokens=count) for message, count in zip(number(history), tokens, strict=True)
+    ]
+    budget = Budget(128_000, 1_000)
+    cut = plan_cut(history, load_of(history, **STEPS), budget, Thresholds())
+    assert cut is not None
+    assert len(history) - cut.stop == left
+    inside = [replace(message, tokens=30_000) if not place else message for place, message in enumerate(history)]
+    other = plan_cut(inside[:4], load_of(inside[:4]), budget, Thresholds())
+    assert other is not None
+    assert other.stop == 2
 
 
 def test_half_as_much_stays_raw_where_a_token_is_paid_for_often() -> None:
