@@ -31,13 +31,13 @@ class CompressionSettings(Settings):
     summarize_min_progress: float = Field(0.1, description="Smallest share of tokens a summary must save.")
     summarize_least_share: float = Field(
         0.5,
-        description="Share of the window below which the message count alone makes no summary due; half "
-        "of it in turns of steps, nothing in a usual budget.",
+        description="Share of the window below which the message count alone makes no summary due.",
     )
     summarize_least_tokens: int = Field(
         4_000,
         description="Tokens below which the message count alone makes no summary due; short messages stay "
-        "raw up to this many tokens, of turns of steps up to half as many.",
+        "raw up to this many tokens. In turns of steps and in a usual budget the growth after a cut below "
+        "which no summary is due; half as many tokens stay raw there.",
     )
     summarize_debounce_s: float = Field(
         1.0, ge=0, description="Merge turns within this many seconds into one job."
