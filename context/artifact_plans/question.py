@@ -91,12 +91,13 @@ def asking(question: str) -> Asking:
 
 
 def looks_back(question: str) -> bool:
-    """Say whether a question may be about earlier words: not an open one without a sign of memory.
+    """Say whether a message may be about earlier words: one that asks, or one with a sign of memory.
 
     Args:
-        question: The user's question, in any of many languages.
+        question: The user's message, in any of many languages.
     """
-    return asking(question) is not Asking.OPEN or find_signs(bounded(question)).has(*_MEMORY)
+    text = bounded(question)
+    return asking(question) is not Asking.OPEN or bool(_ASKING.search(text)) or find_signs(text).has(*_MEMORY)
 
 
 MOST_WORDS = 16

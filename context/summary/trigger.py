@@ -238,7 +238,9 @@ def _keep_tokens(load: Load, budget: Budget, thresholds: Thresholds) -> int:
     keep = int(budget.history_window * thresholds.keep_share)
     if not _is_dear(load, budget):
         return keep
-    return int(min(keep * DEAR_KEPT if budget.is_usual else keep, (thresholds.least_tokens or keep) * DEAR_KEPT))
+    return int(
+        min(keep * DEAR_KEPT if budget.is_usual else keep, (thresholds.least_tokens or keep) * DEAR_KEPT)
+    )
 
 
 @dataclass(frozen=True)

@@ -114,9 +114,9 @@ COUNTS_REVISION = 2
 """Present revision of token counting; the sweep corrects sessions of an earlier revision."""
 
 
-LEAST_TURNS, MESSAGES_OF_STEPS = 2, 3
-"""Turns that tell of the next one, and their mean messages where half of them call tools: a call and a result
-beside the question and the answer.
+LEAST_TURNS, MESSAGES_OF_STEPS, MESSAGES_OF_TOOLS = 2, 3, 2.5
+"""Turns that tell of the next one, and their mean messages where a half or a quarter of them call tools: a
+call and a result beside the question and the answer.
 """
 
 
@@ -227,14 +227,17 @@ class SessionState:
             tools_tokens=self.tools_tokens,
             left_out=max(self.cut_seq - self.raw_from, 0),
             model=self.model,
-            has_steps=self.tools_tokens > 0 and self.expects_steps,
+            has_steps=self.tools_tokens > 0 and self._has_turns_of(MESSAGES_OF_TOOLS),
         )
 
     @property
     def expects_steps(self) -> bool:
         """Expect a turn of steps in a session whose turns have as many messages."""
+        return self._has_turns_of(MESSAGES_OF_STEPS)
+
+    def _has_turns_of(self, messages: float) -> bool:
         turns = self.last_turn_index
-        return turns >= LEAST_TURNS and self.last_seq >= MESSAGES_OF_STEPS * turns
+        return turns >= LEAST_TURNS and self.last_seq >= messages * turns
 
     @property
     def unsummarized(self) -> "SessionState":

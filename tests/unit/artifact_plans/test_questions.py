@@ -83,6 +83,10 @@ def test_a_long_text_asks_with_its_beginning_and_its_end() -> None:
         "¿Qué te dije sobre las pruebas?",
         "Who signed the contract?",
         "Explain the plan.",
+        "What is the insurance number for the transport?",
+        "Is the permit for the street still valid?",
+        "¿Y el permiso de la calle?",
+        "保険の番号は?",
     ],
 )
 def test_a_question_about_earlier_words_looks_back(question: str) -> None:

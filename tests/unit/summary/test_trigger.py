@@ -288,14 +288,14 @@ def test_a_long_turn_of_an_agent_is_summarized_whole_and_a_short_newest_one_stay
 ) -> None:
     history = [*talk(1, tokens=9_000), *talk(1, tokens=200), *talk(1, tokens=newest // 2)]
     tokens = [message.tokens for message in history]
-    history = [
-        replace(message, tokens=count) for message, count in zip(number(history), tokens, strict=True)
-    ]
+    history = [replace(message, tokens=count) for message, count in zip(number(history), tokens, strict=True)]
     budget = Budget(128_000, 1_000)
     cut = plan_cut(history, load_of(history, **STEPS), budget, Thresholds())
     assert cut is not None
     assert len(history) - cut.stop == left
-    inside = [replace(message, tokens=30_000) if not place else message for place, message in enumerate(history)]
+    inside = [
+        replace(message, tokens=30_000) if not place else message for place, message in enumerate(history)
+    ]
     other = plan_cut(inside[:4], load_of(inside[:4]), budget, Thresholds())
     assert other is not None
     assert other.stop == 2
