@@ -35,6 +35,7 @@ from models.conversations.session import lock_sessions
 from models.conversations.session_state import SessionState
 from models.database import Transaction
 from models.following_work import enqueue_following
+from models.plans.later_results import join_later_results
 from models.telemetry.counters import Counted, count
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["turns"])
@@ -225,6 +226,7 @@ def _extend(
     place = AcceptedTurn(
         session.session_id, turn.turn_id, turn.turn_index, session.last_seq + 1, after.last_seq
     )
+    join_later_results(db, tenant_id, [(extension, place)])
     enqueue_following(db, tenant_id, [extension], [place], {session.session_id: after})
     return Extension(
         replace(turn, last_seq=after.last_seq), len(more), after, [*held.messages, *extension.messages]

@@ -27,6 +27,7 @@ from models.database import Transaction
 from models.following_work import enqueue_following
 from models.learning.served_set import name_prior_sets
 from models.plans.from_turns import plans_of_turns, store_turn_plans
+from models.plans.later_results import join_later_results
 
 
 def without_repeated_words(db: Transaction, tenant_id: UUID, turn: NewTurn) -> NewTurn:
@@ -250,6 +251,8 @@ def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> l
     answers, sessions = accept_turns(db, tenant_id, turns)
     came_new = [plan for plan, answer in zip(plans, answers, strict=True) if plan and not answer.duplicate]
     store_turn_plans(db, tenant_id, name_prior_sets(db, tenant_id, came_new))
+    placed = zip(turns, answers, strict=True)
+    join_later_results(db, tenant_id, [(turn, place) for turn, place in placed if not place.duplicate])
     enqueue_following(db, tenant_id, turns, answers, sessions)
     return answers
 

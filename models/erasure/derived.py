@@ -145,15 +145,15 @@ _OF_TURNS = text(
     """
     select plan_id from plan_history p
     where tenant_id = :tenant_id and session_id = :session_id and (
-        turn_id = any(:turn_ids)
+        turn_id = any(:turn_ids) or outcome_turns && cast(:turn_ids as text[])
         or (source = 'asked' and turn_id is null)
         or (source = 'asked' and context is not null and exists (
             select from turn t where t.tenant_id = p.tenant_id and t.session_id = p.session_id
                 and t.turn_id = p.turn_id and t.turn_index >= :first_turn)))
     """
 )
-"""Plans of the turns; plans asked for in the session without a turn; and plans of later turns asked for with
-a part of the conversation beside the intent.
+"""Plans of the turns, and those with outcomes from the turns; plans asked for in the session without a turn;
+and plans of later turns asked for with a part of the conversation beside the intent.
 """
 
 _OF_SESSION = text(

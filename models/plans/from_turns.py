@@ -8,22 +8,20 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import structlog
-from sqlalchemy import func, select, text, update
+from sqlalchemy import func, text, update
 
 from context.tool_plans.features import intent_sha, read_features
-from context.tool_plans.outcomes import merge_outcomes, went_well
+from context.tool_plans.outcomes import Merged, merge_outcomes, went_well
 from context.tool_plans.reported import ReportedPlan, read_reported_plan
 from models.conversations.log import NewTurn
 from models.database import Transaction
 from models.encryption.keys import TextCipher
-from models.plans.outcome import announce_outcome
+from models.plans.outcome import announce_outcome, keep_outcomes, lock_plans
 from models.plans.plan import (
     Plan,
     PlanMethod,
     PlanSource,
     PlanStatus,
-    open_plan,
-    outcome_numbers,
     seal_plan,
     seal_written,
 )
@@ -177,7 +175,7 @@ def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]
 def _join_followed(cells: TextCipher, plans: Sequence[TurnPlan]) -> list[Mapping[str, Any]]:
     """Join outcomes to plans of ours; returns the rows of other plans with steps."""
     ids = sorted({plan.plan.follows for plan in plans if plan.plan.follows})
-    known = _lock(cells, ids) if ids else {}
+    known = lock_plans(cells, ids) if ids else {}
     rest: list[Mapping[str, Any]] = []
     for plan in plans:
         row = known.get(plan.plan.follows) if plan.plan.follows else None
@@ -187,37 +185,22 @@ def _join_followed(cells: TextCipher, plans: Sequence[TurnPlan]) -> list[Mapping
         open_steps = [step for step in row["steps"] if not step.get("outcome")]
         merged = merge_outcomes(row["steps"], plan.plan.outcomes_of(open_steps))
         row["steps"], row["session_id"] = list(merged.steps), plan.session_id
-        _follow(cells, plan, row["steps"], is_new=bool(merged.changed))
+        _follow(cells, plan, merged)
     return rest
 
 
-def _lock(cells: TextCipher, plan_ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
-    rows = cells.db.execute(
-        select(Plan.plan_id, Plan.session_id, Plan.steps)
-        .where(Plan.tenant_id == cells.tenant_id, Plan.plan_id.in_(plan_ids), Plan.status == PlanStatus.READY)
-        .order_by(Plan.plan_id)
-        .with_for_update()
-    )
-    return {row["plan_id"]: open_plan(cells, row["plan_id"], row) for row in rows.mappings()}
-
-
-def _follow(cells: TextCipher, plan: TurnPlan, steps: Sequence[Mapping[str, Any]], *, is_new: bool) -> None:
-    plan_id = plan.plan.follows
-    values: dict[str, Any] = {
+def _follow(cells: TextCipher, plan: TurnPlan, merged: Merged) -> None:
+    if (plan_id := plan.plan.follows) is None:
+        return
+    values = {
         "session_id": plan.session_id,
         "turn_id": func.coalesce(Plan.turn_id, plan.turn_id),
         "user_id": func.coalesce(Plan.user_id, plan.user_id),
     }
-    if is_new and plan_id is not None:
-        values |= {
-            **seal_plan(cells, plan_id, {"steps": list(steps)}),
-            "outcome_at": func.least(func.now(), plan.completed_at) if plan.completed_at else func.now(),
-            "outcome_seq": outcome_numbers.next_value(),
-            "went_well": went_well(steps),
-        }
     cells.db.execute(
         update(Plan).where(Plan.tenant_id == cells.tenant_id, Plan.plan_id == plan_id).values(values)
     )
+    keep_outcomes(cells, plan_id, merged, turn_id=plan.turn_id, at=plan.completed_at)
 
 
 def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:

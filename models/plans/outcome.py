@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import BigInteger, CheckConstraint, Text, delete, func, select, text, update
@@ -52,18 +53,52 @@ def join_outcomes(
         return Joined(None, PlanStatus(row.status))
     cells = TextCipher(db, tenant_id)
     merged = merge_outcomes(open_plan(cells, plan_id, {"steps": row.steps})["steps"], outcomes)
-    if merged.changed:
-        db.execute(
-            update(Plan)
-            .where(Plan.tenant_id == tenant_id, Plan.plan_id == plan_id)
-            .values(
-                **seal_plan(cells, plan_id, {"steps": list(merged.steps)}),
-                outcome_at=func.now(),
-                outcome_seq=outcome_numbers.next_value(),
-                went_well=went_well(merged.steps),
-            )
-        )
+    keep_outcomes(cells, plan_id, merged)
     return Joined(merged, PlanStatus.READY)
+
+
+def keep_outcomes(
+    cells: TextCipher,
+    plan_id: UUID,
+    merged: Merged,
+    *,
+    turn_id: str | None = None,
+    at: datetime | None = None,
+) -> None:
+    """Store the steps of a locked plan, if any outcome is new.
+
+    Args:
+        cells: Cells of the plan's tenant, in a transaction that has announced outcomes.
+        plan_id: The plan.
+        merged: The steps.
+        turn_id: The turn that brought the outcomes: a change of the turn erases the plan.
+        at: Time of the outcomes, at most now; now without a value.
+    """
+    if not merged.changed:
+        return
+    told_by = {"outcome_turns": func.array_append(Plan.outcome_turns, turn_id)} if turn_id else {}
+    cells.db.execute(
+        update(Plan)
+        .where(Plan.tenant_id == cells.tenant_id, Plan.plan_id == plan_id)
+        .values(
+            **seal_plan(cells, plan_id, {"steps": list(merged.steps)}),
+            **told_by,
+            outcome_at=func.least(func.now(), at) if at else func.now(),
+            outcome_seq=outcome_numbers.next_value(),
+            went_well=went_well(merged.steps),
+        )
+    )
+
+
+def lock_plans(cells: TextCipher, plan_ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
+    """Lock plans that are ready, and read session and steps of each."""
+    rows = cells.db.execute(
+        select(Plan.plan_id, Plan.session_id, Plan.steps)
+        .where(Plan.tenant_id == cells.tenant_id, Plan.plan_id.in_(plan_ids), Plan.status == PlanStatus.READY)
+        .order_by(Plan.plan_id)
+        .with_for_update()
+    )
+    return {row["plan_id"]: open_plan(cells, row["plan_id"], row) for row in rows.mappings()}
 
 
 def announce_outcome(db: Transaction, tenant_id: UUID) -> None:

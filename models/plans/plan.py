@@ -171,6 +171,7 @@ class Plan(Base):
     ready_at: Mapped[datetime | None]
     outcome_at: Mapped[datetime | None]
     outcome_seq: Mapped[int | None] = mapped_column(BigInteger)
+    outcome_turns: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     prior_set: Mapped[int | None]
     went_well: Mapped[bool | None]
 

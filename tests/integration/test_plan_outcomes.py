@@ -312,3 +312,148 @@ def test_those_who_report_outcomes_do_not_wait_for_each_other(client: TestClient
     assert joined is not None
     assert joined.merged is not None
     assert joined.merged.changed == 1
+
+
+def asks(*calls: tuple[str, str]) -> dict[str, Any]:
+    """An answer of the model that calls tools, each with an id."""
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": call_id, "type": "function", "function": {"name": tool, "arguments": "{}"}}
+            for call_id, tool in calls
+        ],
+    }
+
+
+def says(call_id: str, result: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": result}
+
+
+USER, DONE = {"role": "user", "content": "Draft a blog."}, {"role": "assistant", "content": "Done."}
+STEPS = {"intent": "draft a blog", "steps": ["blog.draft", "image.generate"], "catalog": "main"}
+CALLS = asks(("a", "blog_draft"), ("b", "image_generate"))
+RESULTS = [says("a", "fine"), says("b", "Error: no colours left")]
+BOTH = [("blog.draft", "ok"), ("image.generate", "error")]
+LATER: dict[str, list[tuple[list[dict[str, Any]], bool]]] = {
+    "the next turn": [([USER, CALLS], True), ([*RESULTS, DONE], False)],
+    "the next turn, in the midst of words": [([USER, CALLS], True), ([*RESULTS, DONE, USER, DONE], False)],
+    "after further words": [([USER, CALLS], True), ([USER, DONE], False), ([*RESULTS, DONE], False)],
+    "after words of the same turn": [([USER, CALLS], True), ([USER, *RESULTS, DONE], False)],
+    "two turns": [([USER, CALLS], True), ([RESULTS[0]], False), ([RESULTS[1], DONE], False)],
+    "calls of a later turn too": [([USER], True), ([CALLS, *RESULTS, DONE], False)],
+    "a turn for each message": [([one], one is USER) for one in (USER, CALLS, *RESULTS, DONE)],
+}
+
+
+def send(client: TestClient, turns: list[tuple[list[dict[str, Any]], bool]], session_id: str = "s1") -> None:
+    for number, (messages, is_planned) in enumerate(turns):
+        body = {"turn_id": f"t{number}", "messages": messages, **({"plan": STEPS} if is_planned else {})}
+        assert client.post(f"/v1/sessions/{session_id}/turns", json=body).status_code == 202
+
+
+@pytest.mark.parametrize("case", LATER)
+def test_results_that_come_under_a_later_turn_are_the_outcomes_of_the_plan(
+    client: TestClient, tenant_id: UUID, case: str
+) -> None:
+    send(client, LATER[case])
+    [kept] = plans(tenant_id)
+    assert ends(kept) == BOTH
+    assert (kept.turn_id, kept.went_well) == ("t0", False)
+    assert taught(tenant_id) == [(kept.outcome_seq, kept.plan_id)]
+
+
+def test_results_of_anthropic_and_responses_count_alike(client: TestClient, tenant_id: UUID) -> None:
+    uses = [
+        {"type": "tool_use", "id": one, "name": tool, "input": {}} for one, tool in (("a", "blog_draft"),)
+    ]
+    result = [{"type": "tool_result", "tool_use_id": "a", "content": "bad", "is_error": True}]
+    items = [
+        {"type": "function_call", "call_id": "a", "name": "blog_draft", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "fine"},
+    ]
+    told = {
+        "anthropic": ([USER, {"role": "assistant", "content": uses}], [{"role": "user", "content": result}]),
+        "responses": ([USER, items[0]], [items[1]]),
+    }
+    for wire, parts in told.items():
+        for number, messages in enumerate(parts):
+            body = {"turn_id": f"t{number}", "messages": messages, "wire": wire}
+            body |= {} if number else {"plan": STEPS}
+            assert client.post(f"/v1/sessions/{wire}/turns", json=body).status_code == 202
+    found = {plan.session_id: ends(plan)[0][1] for plan in plans(tenant_id)}
+    assert found == {"anthropic": "error", "responses": "ok"}
+
+
+def test_appended_messages_are_the_outcomes_of_the_turns_plan(client: TestClient, tenant_id: UUID) -> None:
+    index = 0
+    for part in ([USER, CALLS], RESULTS[:1], [RESULTS[1], DONE]):
+        body = {"index": index, "messages": part, **({} if index else {"plan": STEPS})}
+        assert client.post(f"{TURNS}/t0/messages", json=body).status_code == 200
+        index += len(part)
+    assert ends(plans(tenant_id)[0]) == BOTH
+
+
+def test_a_plan_of_ours_gets_results_of_a_later_turn_with_its_id_or_without(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    for again in ({}, {"plan": True}):
+        plan_id = make(tenant_id, "blog.draft", "image.generate")
+        named = {"plan": {"plan_id": str(plan_id)}}
+        path = f"/v1/sessions/{plan_id}/turns"
+        client.post(path, json={"turn_id": "t1", "messages": [USER, CALLS], **named})
+        client.post(path, json={"turn_id": "t2", "messages": RESULTS, **(named if again else {})})
+    assert [ends(plan) for plan in plans(tenant_id)] == [BOTH, BOTH]
+
+
+def test_results_of_another_exchange_are_no_outcomes(client: TestClient, tenant_id: UUID) -> None:
+    """Each later turn has other calls, or results of other calls."""
+    again = asks(("a", "blog_draft"))
+    others: list[list[tuple[list[dict[str, Any]], bool]]] = [
+        [([USER, DONE], True), ([USER, CALLS], False), ([*RESULTS, DONE], False)],
+        [([USER, CALLS], True), ([USER, again], False), ([RESULTS[0], DONE], False)],
+        [([USER, DONE], True), ([says("z", "fine")], False)],
+    ]
+    for number, turns in enumerate(others):
+        send(client, turns, f"other{number}")
+    assert [plan.outcome_seq for plan in plans(tenant_id)] == [None] * len(others)
+
+
+def test_the_newest_plan_has_the_calls_that_follow_it(client: TestClient, tenant_id: UUID) -> None:
+    send(client, [([USER, DONE], True), ([USER], True), ([CALLS, *RESULTS, DONE], False)])
+    kept = {plan.turn_id: plan.outcome_seq is not None for plan in plans(tenant_id)}
+    assert kept == {"t0": False, "t1": True}
+
+
+def test_a_fork_has_no_outcomes_for_the_plan_of_the_other_session(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    send(client, [([USER, CALLS], True)])
+    assert client.post("/v1/sessions/s1/fork", json={"session_id": "s2"}).status_code in {200, 201}
+    client.post("/v1/sessions/s2/turns", json={"turn_id": "t1", "messages": [*RESULTS, DONE]})
+    assert plans(tenant_id)[0].outcome_seq is None
+    client.post("/v1/sessions/s1/turns", json={"turn_id": "t1", "messages": [*RESULTS, DONE]})
+    assert ends(plans(tenant_id)[0]) == BOTH
+
+
+CHANGES: dict[str, tuple[str, str, dict[str, Any] | None]] = {
+    "edited": ("patch", "/messages/4", {"message": {"role": "tool", "tool_call_id": "b", "content": "fine"}}),
+    "erased": ("delete", "/messages/4", None),
+    "deleted": ("delete", "/turns/t1", None),
+    "cut": ("post", "/truncate", {"after_turn": "t0"}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("is_ours", [False, True])
+def test_outcomes_go_with_the_turn_that_brought_them(
+    client: TestClient, tenant_id: UUID, change: str, is_ours: bool
+) -> None:
+    plan = {"plan_id": str(make(tenant_id, "blog.draft", "image.generate"))} if is_ours else STEPS
+    client.post(TURNS, json={"turn_id": "t0", "messages": [USER, CALLS], "plan": plan})
+    client.post(TURNS, json={"turn_id": "t1", "messages": [*RESULTS, DONE]})
+    assert ends(plans(tenant_id)[0]) == BOTH
+    method, path, body = CHANGES[change]
+    answer = client.request(method, f"/v1/sessions/s1{path}", json=body)
+    assert answer.status_code == 200, answer.text
+    assert plans(tenant_id) == [], "its error text came with the turn"
