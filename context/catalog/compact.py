@@ -1,9 +1,9 @@
 """Compact a catalog to a size in steps, from whole entries with shortened schemas down to names."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from context.catalog.types import (
     FIELDS,
@@ -218,6 +218,9 @@ STEPS: Sequence[CompactionStep] = (
 LEVELS = len(STEPS) + 1
 """Number of levels; level 0 is whole, level n is without the first n steps' parts."""
 
+Levels: TypeAlias = int | Mapping[int, int]
+"""A level for all entries, or the level of each by place."""
+
 _SEPARATOR = ",\n"
 
 _LEAST_LINE = Size(bytes=len('{"id":""}'), tokens=4)
@@ -242,8 +245,8 @@ class Ladder:
         self.catalog = catalog
         self._whole = whole
         self._rungs: dict[int, _Rungs] = {}
-        self._whole_bytes: dict[int, int] = {}
-        self._whole_tokens: dict[int, int] = {}
+        self._whole_bytes: dict[Levels, int] = {}
+        self._whole_tokens: dict[Levels, int] = {}
 
     @property
     def entries(self) -> int:
@@ -273,67 +276,72 @@ class Ladder:
             return False
         return budget.holds(self.size(places, level, note))
 
-    def size(self, places: Sequence[int], level: int, note: str, brief: Collection[int] = ()) -> Size:
+    def size(self, places: Sequence[int], level: Levels, note: str) -> Size:
         """Measure the output of `text` without writing."""
-        return Size(self._bytes(places, level, note, brief), self._tokens(places, level, note, brief))
+        return Size(self._bytes(places, level, note), self._tokens(places, level, note))
 
-    def text(self, places: Sequence[int], level: int, note: str, brief: Collection[int] = ()) -> str:
-        """Write some entries at a level.
+    def raised(self, size: Size, place: int, low: int, high: int, budget: CatalogBudget) -> Size | None:
+        """Measure a text after an entry came from a level to a richer one; None over the budget."""
+        rung = self._rung(place)
+        most = size.bytes + rung.bytes[high] - rung.bytes[low]
+        if budget.bytes is not None and most > budget.bytes:
+            return None
+        found = Size(most, size.tokens + rung.tokens(high) - rung.tokens(low))
+        return found if budget.holds(found) else None
+
+    def text(self, places: Sequence[int], level: Levels, note: str) -> str:
+        """Write some entries.
 
         Args:
             places: Places of the entries in the catalog, in order.
-            level: From 0, whole, to the last.
+            level: The level of all or of each, from 0, whole, to the last.
             note: JSON note about the hidden entries; "" for none.
-            brief: Those of the places written at the last level.
 
         Returns:
             JSON of a catalog, a line for each entry; the same arguments give the same text.
         """
         frame, lists = self._frame(note), self._lists(places)
         bodies = (
-            _SEPARATOR.join(self._rung(place).texts[_level(place, level, brief)] for place in each)
-            for each in lists
+            _SEPARATOR.join(self._rung(place).texts[_level(place, level)] for place in each) for each in lists
         )
         packs, pipelines = (f"{body}\n" if body else "" for body in bodies)
         return frame[0] + packs + frame[1] + pipelines + frame[2]
 
-    def taken(self, places: Sequence[int], level: int) -> list[str]:
-        """Name the steps up to a level with an effect on some entries."""
-        rungs = [self._rung(place).texts for place in places]
+    def taken(self, levels: Mapping[int, int]) -> list[str]:
+        """Name the steps with an effect on some entries, each at a level."""
+        rungs = [(self._rung(place).texts, level) for place, level in levels.items()]
         return [
             step.name
-            for number, step in enumerate(STEPS[:level], 1)
-            if any(texts[number] is not texts[number - 1] for texts in rungs)
+            for number, step in enumerate(STEPS, 1)
+            if any(level >= number and texts[number] is not texts[number - 1] for texts, level in rungs)
         ]
 
-    def _bytes(self, places: Sequence[int], level: int, note: str, brief: Collection[int] = ()) -> int:
-        is_whole = not brief and self._is_whole(places, note)
-        known = self._whole_bytes.get(level) if is_whole else None
+    def _bytes(self, places: Sequence[int], level: Levels, note: str) -> int:
+        known = self._whole_bytes.get(level) if self._is_whole(places, level, note) else None
         if known is None:
             ends = sum(bool(each) for each in self._lists(places))
             frame = sum(len(line.encode()) for line in self._frame(note))
             known = frame - ends
-            known += sum(self._rung(place).bytes[_level(place, level, brief)] for place in places)
-            if is_whole:
+            known += sum(self._rung(place).bytes[_level(place, level)] for place in places)
+            if self._is_whole(places, level, note):
                 self._whole_bytes[level] = known
         return known
 
-    def _tokens(self, places: Sequence[int], level: int, note: str, brief: Collection[int] = ()) -> int:
-        is_whole = not brief and self._is_whole(places, note)
-        known = self._whole_tokens.get(level) if is_whole else None
+    def _tokens(self, places: Sequence[int], level: Levels, note: str) -> int:
+        known = self._whole_tokens.get(level) if self._is_whole(places, level, note) else None
         if known is None:
             known = sum(map(count_text, self._frame(note)))
             for each in filter(None, self._lists(places)):
-                known += sum(self._rung(place).tokens(_level(place, level, brief)) for place in each[:-1])
-                last = self._rung(each[-1]).texts[_level(each[-1], level, brief)]
+                known += sum(self._rung(place).tokens(_level(place, level)) for place in each[:-1])
+                last = self._rung(each[-1]).texts[_level(each[-1], level)]
                 known += count_text(f"{last}\n")
-            if is_whole:
+            if self._is_whole(places, level, note):
                 self._whole_tokens[level] = known
         return known
 
-    def _is_whole(self, places: Sequence[int], note: str) -> bool:
-        """Tell whether the places cover the whole catalog; its sizes are cached."""
-        return not note and len(places) == self.entries
+    def _is_whole(self, places: Sequence[int], level: Levels, note: str) -> bool:
+        """Tell whether the places cover the whole catalog at one level; its sizes are cached."""
+        return isinstance(level, int) and not note and len(places) == self.entries
 
     def _frame(self, note: str) -> tuple[str, str, str]:
         """Return the JSON around the two lists."""
@@ -352,8 +360,8 @@ class Ladder:
         return found
 
 
-def _level(place: int, level: int, brief: Collection[int]) -> int:
-    return LEVELS - 1 if place in brief else level
+def _level(place: int, level: Levels) -> int:
+    return level if isinstance(level, int) else level[place]
 
 
 class _Rungs:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 from typing import Protocol
@@ -55,6 +55,9 @@ def _family(entry_id: str) -> str:
 
 FIND_TOOLS_HINT = "not shown here; find them with find_tools(query)"
 """Hint shown in place of hidden entries."""
+
+MOST_MISSES = 100
+"""Richer lines in a row that do not fit, after which the room counts as used."""
 
 LARGE_CUT = 0.3
 """Share of bytes lost; a compaction above is logged."""
@@ -167,17 +170,11 @@ class Rungs(Protocol):
 
 @dataclass(frozen=True)
 class FittedEntries:
-    """Shown entries and their level; `brief` are further entries at the last level."""
+    """Shown entries and their level."""
 
     places: tuple[int, ...]
     level: int
     note: str
-    brief: frozenset[int] = frozenset()
-
-    @property
-    def shown(self) -> list[int]:
-        """The places of all shown entries, ascending."""
-        return sorted({*self.places, *self.brief})
 
 
 def compact_catalog(catalog: Catalog | Ladder, budget: CatalogBudget) -> Fitted:
@@ -193,9 +190,7 @@ def compact_catalog(catalog: Catalog | Ladder, budget: CatalogBudget) -> Fitted:
     ladder = catalog if isinstance(catalog, Ladder) else Ladder(catalog)
     every = range(ladder.entries)
     level = _first_level(ladder, every, budget, "")
-    return _fitted(
-        ladder, FittedEntries(tuple(every), ladder.levels - 1 if level is None else level, ""), None
-    )
+    return _fitted(ladder, dict.fromkeys(every, ladder.levels - 1 if level is None else level), "", None)
 
 
 def fit_catalog(
@@ -212,7 +207,8 @@ def fit_catalog(
 
     Entries are hidden only if compaction alone is not enough. Then the `top_n` highest-ranked entries are
     compacted in turn, and the lowest are dropped until the rest fits. Room left by them goes to the entries
-    that rank next, each in its shortest form.
+    that rank next, each in its shortest form. Room left by all shown entries gives them back what they lost,
+    by rank.
 
     Args:
         catalog: The catalog, or its ladder if already built.
@@ -238,15 +234,16 @@ def fit_catalog(
     def note(hidden: int) -> str:
         return json.dumps({"entries": hidden, "hint": hint}, ensure_ascii=False) if hint and hidden else ""
 
-    if ladder.fits(range(ladder.entries), ladder.levels - 1, "", budget):
-        return replace(compact_catalog(ladder, budget), gap_warning=gap_warning)
     choice = choose(ladder, budget, order=order, pinned=kept, top_n=top_n, note=note)
     if choice is None:
         needed = ladder.size(sorted(order[:kept]), ladder.levels - 1, "")
         raise CatalogOverBudgetError(
             needed, budget, [ladder.catalog.entries[place].entry_id for place in order[:kept]]
         )
-    return _fitted(ladder, _with_brief(ladder, budget, choice, order, note), gap_warning)
+    levels = _with_brief(ladder, budget, choice, order, note)
+    hidden = note(len(order) - len(levels)) if len(levels) > len(choice.places) else choice.note
+    _enrich(ladder, budget, levels, order, hidden, by_rank=bool(ranked_ids))
+    return _fitted(ladder, levels, hidden, gap_warning)
 
 
 def _with_brief(
@@ -255,17 +252,21 @@ def _with_brief(
     choice: FittedEntries,
     order: Sequence[int],
     note: Callable[[int], str],
-) -> FittedEntries:
-    """Add the entries that rank next, at the last level, while they fit; the number to try doubles first."""
+) -> dict[int, int]:
+    """Add the entries that rank next, at the last level, while they fit; the number to try doubles first.
+
+    Returns:
+        The level of each shown entry by place.
+    """
     rest = order[len(choice.places) :]
 
-    def add(more: int) -> FittedEntries:
-        hidden = note(len(rest) - more)
-        return replace(choice, note=hidden, brief=frozenset(rest[:more])) if more else choice
+    def add(more: int) -> dict[int, int]:
+        brief = dict.fromkeys(rest[:more], ladder.levels - 1)
+        return dict(sorted({**dict.fromkeys(choice.places, choice.level), **brief}.items()))
 
     def fits(more: int) -> bool:
-        found = add(more)
-        return budget.holds(ladder.size(found.shown, found.level, found.note, found.brief))
+        levels = add(more)
+        return budget.holds(ladder.size([*levels], levels, note(len(rest) - more)))
 
     low, high = 0, 1
     while high < len(rest) and fits(high):
@@ -275,6 +276,46 @@ def _with_brief(
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
     return add(low)
+
+
+def _enrich(
+    ladder: Ladder,
+    budget: CatalogBudget,
+    levels: dict[int, int],
+    order: Sequence[int],
+    note: str,
+    *,
+    by_rank: bool,
+) -> None:
+    """Raise entries to richer levels while there is room.
+
+    Args:
+        ladder: The catalog.
+        budget: The size limit, held by the entries.
+        levels: The level of each shown entry, changed in place.
+        order: Every place once.
+        note: The note about hidden entries.
+        by_rank: True to raise one entry after the other as far as possible; False to raise all entries by
+            one level before any by two, as where nobody knows which is wanted.
+    """
+    shown, every = [place for place in order if place in levels], range(ladder.levels)
+    used = ladder.size([*levels], levels, note)
+    former: list[tuple[int, int]] = []
+    misses = 0
+    ranked = ((place, level) for place in shown for level in every)
+    in_turn = ((place, level) for level in reversed(every) for place in shown)
+    for place, level in ranked if by_rank else in_turn:
+        low = levels[place]
+        raised = ladder.raised(used, place, low, level, budget) if level < low else used
+        misses = 0 if raised else misses + 1
+        if misses > MOST_MISSES:
+            break
+        if raised and raised != used:
+            former.append((place, low))
+            used, levels[place] = raised, level
+    while former and not budget.holds(ladder.size([*levels], levels, note)):  # ends of lists count otherwise
+        place, low = former.pop()
+        levels[place] = low
 
 
 def choose(
@@ -338,23 +379,22 @@ def _order(places: Mapping[str, int], ranked_ids: Sequence[str], pinned: Collect
     return stay + [places[entry_id] for entry_id in known if entry_id not in pinned]
 
 
-def _fitted(ladder: Ladder, choice: FittedEntries, gap_warning: str | None) -> Fitted:
-    before = ladder.whole
-    shown = choice.shown
-    after = ladder.size(shown, choice.level, choice.note, choice.brief)
-    hidden = ladder.entries - len(shown)
+def _fitted(ladder: Ladder, levels: Mapping[int, int], note: str, gap_warning: str | None) -> Fitted:
+    before, after = ladder.whole, ladder.size([*levels], levels, note)
+    hidden = ladder.entries - len(levels)
     entries = ladder.catalog.entries
+    rich = {place: level for place, level in levels.items() if level < ladder.levels - 1} or levels
     return Fitted(
-        ladder.text(shown, choice.level, choice.note, choice.brief),
+        ladder.text([*levels], levels, note),
         Compaction(
             before.bytes,
             after.bytes,
             before.tokens,
             after.tokens,
-            (*ladder.taken(choice.places, choice.level), *([f"{hidden} entries"] if hidden else [])),
+            (*ladder.taken(rich), *([f"{hidden} entries"] if hidden else [])),
             hidden,
-            len(choice.brief),
+            len(levels) - len(rich),
         ),
-        tuple(entries[place].entry_id for place in shown),
+        tuple(entries[place].entry_id for place in levels),
         gap_warning,
     )

@@ -11,7 +11,7 @@ from benchmarks.whole_catalog import project_catalog
 from context.catalog.compact import LEVELS, Ladder
 from context.catalog.fit import CatalogOverBudgetError, Fitted, compact_catalog, fit_catalog
 from context.catalog.read import read_catalog
-from context.catalog.types import Catalog, CatalogBudget
+from context.catalog.types import Catalog, CatalogBudget, Size
 from context.tokens import count_text
 from tests.unit.catalog.catalogs import catalogs
 
@@ -190,7 +190,7 @@ def test_entries_go_only_where_compaction_is_not_enough() -> None:
 def test_what_survives_is_shown_with_as_much_as_fits() -> None:
     fitted = fit_catalog(many(400, category="x"), CatalogBudget(2_000), ranked_ids=["t200"], top_n=12)
     whole = [name for name, entry in shown(fitted).items() if "category" in entry]
-    assert len(whole) == 12
+    assert len(whole) >= 12, "further ones have what room is left"
     assert "t200" in whole
     assert fitted.compaction.dropped == (f"{fitted.compaction.hidden} entries",)
 
@@ -291,3 +291,35 @@ def test_an_error_says_what_is_too_much_for_what(
         fit_catalog(many(50), CatalogBudget(tokens), pinned=pinned)
     assert all(part in caught.value.message for part in (*says, "reserve_tokens"))
     assert "0 tokens" not in caught.value.message.replace("10 tokens", "")
+
+
+LONG = " It weighs crates of any kind, and says so at once." * 20
+
+
+@pytest.mark.parametrize("ranked", [[f"t{place:03}" for place in reversed(range(30))], []])
+def test_room_left_by_a_catalog_in_its_shortest_form_is_used(ranked: list[str]) -> None:
+    catalog = many(30, description="Does it." + LONG, input_schema=SCHEMA)
+    fitted = fit_catalog(catalog, CatalogBudget(12_000, 10_000), ranked_ids=ranked, top_n=12)
+    least = compact_catalog(catalog, CatalogBudget(12_000, 10_000)).compaction.after_bytes
+    entries = shown(fitted)
+    assert (len(entries), fitted.compaction.hidden) == (30, 0)
+    assert least < 3_000
+    assert 8_500 < fitted.compaction.after_bytes <= 10_000
+    rich = [name for name, entry in entries.items() if LONG in entry["description"]]
+    assert set(rich) == set(ranked[: len(rich)] if ranked else sorted(entries)[: len(rich)])
+    assert fitted.compaction.trimmed == 30 - len(rich)
+
+
+@given(catalogs(), st.integers(0, 900), st.data())
+def test_no_entry_is_shown_with_less_than_the_first_step_at_which_all_fit(
+    catalog: Catalog, tokens: int, data: st.DataObject
+) -> None:
+    budget = CatalogBudget(tokens)
+    ranked = data.draw(st.permutations([entry.entry_id for entry in catalog.entries]))
+    plain = compact_catalog(catalog, budget)
+    if not budget.holds(Size(plain.compaction.after_bytes, plain.compaction.after_tokens)):
+        return
+    for order in (ranked, []):
+        entries = shown(fit_catalog(catalog, budget, ranked_ids=order))
+        for name, entry in shown(plain).items():
+            assert len(json.dumps(entries[name])) >= len(json.dumps(entry))
