@@ -138,7 +138,15 @@ class Target:
             return _FIELDS | {"prefix"}
         if self.host in {"groq", "cerebras"}:
             return _FIELDS | {"reasoning", "function_call"}
-        return _FIELDS | _OF_OPENAI if self.family is ModelFamily.OPENAI else None
+        return _FIELDS | _OF_OPENAI | self._reasoning if self.family is ModelFamily.OPENAI else None
+
+    @property
+    def _reasoning(self) -> frozenset[str]:
+        """Fields of reasoning that a gateway or a server of open models reads; OpenAI itself knows none."""
+        if self._named("gpt-oss"):
+            return frozenset({"reasoning", "reasoning_content", "reasoning_details"})
+        of_gateway = {"reasoning", "reasoning_details", "thinking_blocks", "provider_specific_fields"}
+        return frozenset(of_gateway if "/" in self.model else ())
 
     @cached_property
     def parts(self) -> frozenset[str]:
@@ -194,11 +202,8 @@ SIGNED_ID = "__thought__"
 """Sign before a thought signature that a gateway keeps in the id of a call."""
 
 _FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
-_OF_OPENAI = frozenset(
-    {"refusal", "audio", "annotations", "function_call", "reasoning", "reasoning_content"}
-    | {"reasoning_details", "thinking_blocks", "provider_specific_fields"}
-)
-"""Further fields of a message of OpenAI's models: reasoning is a gateway's, of the same family."""
+_OF_OPENAI = frozenset({"refusal", "audio", "annotations", "function_call"})
+"""Further fields of a message of OpenAI's models."""
 
 _WITHOUT_MARKS = frozenset(
     {ModelFamily.OPENAI, ModelFamily.MISTRAL, ModelFamily.DEEPSEEK, ModelFamily.XAI, ModelFamily.META}

@@ -390,7 +390,7 @@ def test_a_window_that_ends_with_the_assistants_words_can_be_gone_on_with(
 @pytest.mark.parametrize("wire", list(Wire))
 def test_what_is_fine_goes_out_as_it_was_stored(wire: Wire) -> None:
     bodies: dict[Wire, list[JsonObject]] = {
-        CHAT: [HELLO, calling(call("call_1")), result("call_1"), said(reasoning_content="I look.")],
+        CHAT: [HELLO, calling(call("call_1")), result("call_1"), said(refusal=None, annotations=[])],
         BLOCKS: [
             {"role": "user", "content": [text("hello")]},
             said([SIGNED, {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}]),

@@ -177,3 +177,44 @@ def test_every_field_of_openais_own_description_is_known() -> None:
 )
 def test_a_name_of_bedrock_is_known_in_every_region_and_of_every_maker(model: str, host: str) -> None:
     assert target_of(Wire.OPENAI, model).host == host
+
+
+REASONED: JsonObject = {
+    "reasoning": "I look.",
+    "reasoning_content": "I look.",
+    "reasoning_details": [{"type": "reasoning.text", "text": "I look."}],
+    "thinking_blocks": [{"type": "thinking", "thinking": "I look.", "signature": "c2ln"}],
+    "provider_specific_fields": {"reasoning": "I look."},
+}
+OF_GATEWAY = REASONED.keys() - {"reasoning_content"}
+
+
+@pytest.mark.parametrize("made_by", [None, "gpt-4.1"])
+@pytest.mark.parametrize(
+    ("model", "kept"),
+    [
+        ("gpt-4o", set()),
+        ("gpt-5-mini", set()),
+        ("o4-mini", set()),
+        ("chatgpt-4o-latest", set()),
+        ("openai/gpt-5", OF_GATEWAY),
+        ("azure/gpt-5-mini", OF_GATEWAY),
+        ("openrouter/openai/o3", OF_GATEWAY),
+        ("gpt-oss-120b", {"reasoning", "reasoning_content", "reasoning_details"}),
+        ("openai/gpt-oss-20b", {"reasoning", "reasoning_content", "reasoning_details"}),
+        ("groq/openai/gpt-oss-120b", {"reasoning"}),
+    ],
+)
+def test_reasoning_goes_to_those_who_read_it(model: str, kept: set[str], made_by: str | None) -> None:
+    bodies = [HELLO, {**calling(call("call_1")), **REASONED}, result("call_1"), said(**REASONED)]
+    window = lay(bodies, model, made_by=made_by)
+    assert [set(body) & REASONED.keys() for body in sent(window)] == [set(), kept, set(), kept, set()]
+    assert window.certificate.accepted_shape.accepted
+    bare = lay([HELLO, calling(call("call_1")), result("call_1"), said()], model, made_by=made_by)
+    assert (window.certificate.input_tokens == bare.certificate.input_tokens) == (not kept)
+
+
+def test_a_message_with_nothing_but_reasoning_that_is_not_sent_does_not_go_out_empty() -> None:
+    window = lay([HELLO, said("", reasoning_content="I think."), HELLO, said()], "gpt-4o")
+    assert [body["role"] for body in sent(window)] == ["user", "user", "assistant", "user"]
+    assert window.certificate.accepted_shape.accepted
