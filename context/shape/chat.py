@@ -236,8 +236,10 @@ def _empty(body: JsonObject, fit: Fitting) -> JsonObject:
 
 def _name(body: JsonObject, fit: Fitting) -> JsonObject:
     name, role = body.get("name"), body.get("role")
-    if not isinstance(name, str) or role in {"tool", "function"}:
+    if not isinstance(name, str):
         return body if name is not None else without(body, ("name",))
+    if role in {"tool", "function"}:
+        return put(body, "name", _tool_name(name, fit))
     if fit.target.family is ModelFamily.MISTRAL:
         fit.apply(ShapeRule.MESSAGE_NAME, LossKind.SPEAKER, "the speaker's name was written before the words")
         return _spoken_by(without(body, ("name",)), name)
@@ -246,6 +248,13 @@ def _name(body: JsonObject, fit: Fitting) -> JsonObject:
     fit.apply(ShapeRule.MESSAGE_NAME, LossKind.SPEAKER, "the speaker's name was shaped for this format")
     fitted = _NOT_IN_NAME.sub("_", name)[:64]
     return {**body, "name": fitted}
+
+
+def _tool_name(name: str, fit: Fitting) -> str:
+    fitted = fit.target.fit_name(name)
+    if fitted != name:
+        fit.apply(ShapeRule.TOOL_NAME)
+    return fitted
 
 
 def _spoken_by(body: JsonObject, name: str) -> JsonObject:

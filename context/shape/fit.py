@@ -116,10 +116,13 @@ _KEY_OF_NO_PLAIN_BLOCK = re.compile(
 )
 """A key beside those of words, pictures and results."""
 
-_KEY_OF_NO_PLAIN_RESULT = re.compile(
-    r'(?<!\\)"(?!(?:role|content|type|text|tool_call_id|call_id|output|name|status)")[\w-]+"\s?:'
-)
-"""A key beside those of a result of words alone."""
+_PLAIN_RESULTS = {
+    "content": re.compile(
+        r'(?<!\\)"(?!(?:role|content|tool_call_id)"|name"\s?:\s?"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")[\w-]+"\s?:'
+    ),
+    "output": re.compile(r'(?<!\\)"(?!(?:type|call_id|output)")[\w-]+"\s?:'),
+}
+"""A key beside those of a result of words alone, by the field of its words."""
 
 _SIGNS_OF_BLOCKS = ('"tool_use"', '_tool_use"', '"image"', '"document"')
 
@@ -174,7 +177,7 @@ def must_look(message: Message, target: Target) -> bool:
         )
         return is_odd or (message.role is Role.ASSISTANT and any(sign in raw for sign in _SIGNS_OF_BLOCKS))
     if message.role is Role.TOOL:
-        must = target.family is ModelFamily.MISTRAL or _KEY_OF_NO_PLAIN_RESULT.search(raw) is not None
+        must = target.family is ModelFamily.MISTRAL or _PLAIN_RESULTS[key].search(raw) is not None
         return must or not (f'"{key}":"' in raw or f'"{key}": "' in raw)
     return True
 

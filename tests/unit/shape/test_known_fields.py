@@ -218,3 +218,33 @@ def test_a_message_with_nothing_but_reasoning_that_is_not_sent_does_not_go_out_e
     window = lay([HELLO, said("", reasoning_content="I think."), HELLO, said()], "gpt-4o")
     assert [body["role"] for body in sent(window)] == ["user", "user", "assistant", "user"]
     assert window.certificate.accepted_shape.accepted
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [{"status": "success"}, {"type": "tool"}, {"text": "seen"}, {"output": "seen"}, {"call_id": "call_1"}],
+)
+@pytest.mark.parametrize("model", ["gpt-4o", "mistral-large-latest", "groq/llama-3.3-70b"])
+def test_a_result_of_words_alone_has_no_field_of_another_format(model: str, extra: JsonObject) -> None:
+    window = lay([HELLO, calling(call("call_1")), {**result("call_1"), **extra}, said()], model)
+    [answer] = [body for body in sent(window) if body["role"] == "tool"]
+    assert set(answer) == {"role", "tool_call_id", "content"}
+    assert window.certificate.losses
+
+
+@pytest.mark.parametrize("extra", [{"status": None}, {"role": "tool"}, {"content": "seen"}])
+def test_an_output_of_words_alone_has_no_field_of_another_format(extra: JsonObject) -> None:
+    asked = {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}
+    told = {"type": "function_call_output", "call_id": "c", "output": "seen"}
+    window = lay([HELLO, asked, {**told, **extra}, said()], "gpt-5", Wire.RESPONSES)
+    assert sent(window)[2] == told
+
+
+@pytest.mark.parametrize("name", ["look", "srv.look", "the <look>", "9x", "näher", "x" * 90])
+@pytest.mark.parametrize("model", ["gpt-4o", "gemini-2.5-pro", "mistral-large-latest"])
+def test_a_result_names_its_tool_as_its_call_does(name: str, model: str) -> None:
+    told = {**result("call_1"), "name": name}
+    window = lay([HELLO, calling(call("call_1", name)), told, said()], model)
+    _, asked, answer, *_ = sent(window)
+    assert answer["name"] == asked["tool_calls"][0]["function"]["name"]
+    assert window.certificate.accepted_shape.accepted
