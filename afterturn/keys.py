@@ -18,6 +18,7 @@ from afterturn.operating import (
 )
 from context.text.cut import printable
 from context.types import JsonObject
+from models.scope import Scope
 from models.tenants.tenant import (
     SCOPES,
     ApiKey,
@@ -60,7 +61,7 @@ def bootstrap_key(database_url: str) -> str:
         The key; only its hash is stored, so the key cannot be shown again.
     """
     with transaction_at(database_url) as db:
-        return create_key(db, ensure_tenant(db, FIRST_TENANT), label="first")
+        return create_key(Scope(db, ensure_tenant(db, FIRST_TENANT)), label="first")
 
 
 @app.command()
@@ -76,7 +77,7 @@ def create(
     if unknown := sorted(set(scopes) - set(SCOPES)):
         raise typer.BadParameter(f"{', '.join(unknown)}: a scope is one of {', '.join(SCOPES)}")
     with operator_transaction(data_dir) as db:
-        made = create_key(db, ensure_tenant(db, tenant), label=label, scopes=scopes, lasts=_days(days))
+        made = create_key(Scope(db, ensure_tenant(db, tenant)), label=label, scopes=scopes, lasts=_days(days))
     print(made)
 
 
@@ -91,7 +92,7 @@ def adopt(
     try:
         key = file.read_text().strip()
         with operator_transaction(data_dir) as db:
-            is_new = adopt_key(db, ensure_tenant(db, tenant), key, label=label)
+            is_new = adopt_key(Scope(db, ensure_tenant(db, tenant)), key, label=label)
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"{file}: {getattr(error, 'strerror', None) or error}") from None
     print(f"{tenant}: the key of {file} is in force" if is_new else f"{tenant} has keys: nothing was changed")
@@ -103,9 +104,9 @@ def list_all(tenant: Tenant = FIRST_TENANT, json: AsJson = False, data_dir: Data
     with operator_transaction(data_dir) as db:
         now = datetime.now(UTC)
         if json:
-            print_json([_describe(key) for key in list_keys(db, known_tenant(db, tenant))])
+            print_json([_describe(key) for key in list_keys(Scope(db, known_tenant(db, tenant)))])
             return
-        for key in list_keys(db, known_tenant(db, tenant)):
+        for key in list_keys(Scope(db, known_tenant(db, tenant))):
             made = f"{key.created_at:%Y-%m-%d %H:%M}"
             print(f"{key.key_id}  {','.join(key.scopes)}  {made}  {key.state(now)}  {printable(key.label)}")
 
@@ -123,7 +124,7 @@ def rotate(
     """Replace a key and print the new one; the old key works for a while longer."""
     with operator_transaction(data_dir) as db:
         made = rotate_key(
-            db, known_tenant(db, tenant), key_id, grace=timedelta(hours=grace_hours), lasts=_days(days)
+            Scope(db, known_tenant(db, tenant)), key_id, grace=timedelta(hours=grace_hours), lasts=_days(days)
         )
         if made is None:
             raise typer.BadParameter(f"{tenant} has no key {key_id} in force")
@@ -139,6 +140,6 @@ def revoke(
 ) -> None:
     """Refuse a key from now on."""
     with operator_transaction(data_dir) as db:
-        if not revoke_key(db, known_tenant(db, tenant), key_id):
+        if not revoke_key(Scope(db, known_tenant(db, tenant)), key_id):
             raise typer.BadParameter(f"{tenant} has no key {key_id} in force")
     print(f"revoked {key_id}")

@@ -26,11 +26,12 @@ from afterturn.priors import (
     print_evaluation,
 )
 from context.types import JsonObject
-from models.database import Transaction, read_transaction, transaction
+from models.database import Transaction, transaction
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.learning.prior_set import SetKind, SetState
 from models.learning.progress import LearningSettings, catalogs_with_outcomes
 from models.learning.set_listing import SetFacts, list_sets
+from models.scope import Scope
 from models.telemetry.counters import flushing
 from workers.jobs.learn.night import CATALOG, NIGHT, ask_for_catalogs, learn
 from workers.jobs.learn.ranking import Trial, try_ranking
@@ -91,8 +92,8 @@ def learn_now(  # noqa: PLR0913 (each is an option of the command)
             names = [catalog]
         else:
             run.do("habits", NIGHT)
-            with transaction() as db:
-                names = ask_for_catalogs(db, owner)
+            with Scope.write(owner) as scope:
+                names = ask_for_catalogs(scope)
         for name in names:
             if run.do(name or NO_CATALOG, CATALOG + name):
                 run.show_newest(name)
@@ -113,8 +114,8 @@ def _settings(half_life: float | None, holdout: float | None) -> LearningSetting
 
 def _try(tenant_id: UUID, catalog: str | None, settings: LearningSettings, examples: int | None) -> None:
     """Try the learning of each catalog; without a number of examples, print all that was found as JSON."""
-    with read_transaction() as db:
-        names = [catalog] if catalog is not None else catalogs_with_outcomes(db, tenant_id)
+    with Scope.read(tenant_id) as scope:
+        names = [catalog] if catalog is not None else catalogs_with_outcomes(scope)
     if examples is None:
         print_json([_describe_trial(name, try_ranking(tenant_id, name, settings=settings)) for name in names])
         return
@@ -152,13 +153,14 @@ class _LearnRun:
             True when a set was made.
         """
         made = False
-        with read_transaction() as db:
-            found = find_work(db, self.tenant_id, WorkKind.LEARN, key)
+        with Scope.read(self.tenant_id) as scope:
+            found = find_work(scope, WorkKind.LEARN, key)
         told = found.finished_at if found else None
         while True:
             with transaction() as db:
-                enqueue(db, self.tenant_id, WorkKind.LEARN, key)
-                found = find_work(db, self.tenant_id, WorkKind.LEARN, key)
+                scope = Scope(db, self.tenant_id)
+                enqueue(scope, WorkKind.LEARN, key)
+                found = find_work(scope, WorkKind.LEARN, key)
                 held = self._claim(db, found.work_id) if found else None
             if found and found.finished_at != told:
                 told = found.finished_at
@@ -194,8 +196,8 @@ class _LearnRun:
 
     def show_newest(self, name: str) -> None:
         """Add the newest set of a catalog to its outcome."""
-        with read_transaction() as db:
-            sets = list_sets(db, self.tenant_id, kind=SetKind.RANKING, name=name, most=1)
+        with Scope.read(self.tenant_id) as scope:
+            sets = list_sets(scope, kind=SetKind.RANKING, name=name, most=1)
         for one in sets:
             self.told[-1]["set"] = describe_set(one)
             if not self.is_silent:
@@ -223,7 +225,7 @@ def report(
         raise typer.BadParameter(f"{out}: the picture ends in .png or .svg")
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
-        sets = list_sets(db, owner, kind=SetKind.RANKING, name=catalog, most=MOST_SETS)
+        sets = list_sets(Scope(db, owner), kind=SetKind.RANKING, name=catalog, most=MOST_SETS)
     judged = [one for one in sets if one.evaluation.get("new", {}).get("plans")]
     if json:
         print_json([describe_set(one) for one in judged])

@@ -3,7 +3,6 @@
 import sys
 from pathlib import Path
 from typing import Annotated
-from uuid import UUID
 
 import typer
 from rich.table import Table
@@ -25,8 +24,8 @@ from models.conversations.session_notes import (
     set_tenant_history_limit,
     tenant_history_limit,
 )
-from models.database import Transaction
 from models.providers.limit_report import KnownLimit, forget_limits, list_limits, set_limit
+from models.scope import Scope
 
 app = typer.Typer(
     help="Show, set and forget the windows that models turned out to have, and limits of history.",
@@ -50,7 +49,7 @@ def list_all(
 ) -> None:
     """Show the limits in force: limits of the whole tenant first, then the newest of sessions."""
     with operator_transaction(data_dir) as db:
-        limits = list_limits(db, known_tenant(db, tenant), model=model)
+        limits = list_limits(Scope(db, known_tenant(db, tenant)), model=model)
     if json:
         print_json(limits)
     elif not limits:
@@ -68,7 +67,7 @@ def set_one(
 ) -> None:
     """Set a model's window for all sessions, without expiry."""
     with operator_transaction(data_dir) as db:
-        set_limit(db, known_tenant(db, tenant), model, tokens)
+        set_limit(Scope(db, known_tenant(db, tenant)), model, tokens)
     print(f"set {model}: {tokens:,} tokens")
 
 
@@ -92,7 +91,7 @@ def limit_history(
         raise typer.BadParameter("name the tokens or say --none")
     with operator_transaction(data_dir) as db:
         limit = _history_limit(
-            db, known_tenant(db, tenant), session, tokens, changes=none or tokens is not None
+            Scope(db, known_tenant(db, tenant)), session, tokens, changes=none or tokens is not None
         )
     if json:
         print_json(limit)
@@ -106,15 +105,15 @@ def limit_history(
 
 
 def _history_limit(
-    db: Transaction, tenant_id: UUID, session: str | None, tokens: int | None, *, changes: bool
+    scope: Scope, session: str | None, tokens: int | None, *, changes: bool
 ) -> HistoryLimit | None:
     if session is None:
         if changes:
-            set_tenant_history_limit(db, tenant_id, tokens)
-        return tenant_history_limit(db, tenant_id)
+            set_tenant_history_limit(scope, tokens)
+        return tenant_history_limit(scope)
     if changes:
-        set_session_history_limit(db, tenant_id, session, tokens)
-    found = find_session(db, tenant_id, session)
+        set_session_history_limit(scope, session, tokens)
+    found = find_session(scope, session)
     if found is None:
         raise typer.BadParameter(f"there is no session {session!r} of this tenant")
     return found.history_limit
@@ -133,7 +132,7 @@ def forget(
     if not (model or session or every):
         raise typer.BadParameter("name a model or --session, or say --all")
     with operator_transaction(data_dir) as db:
-        gone = forget_limits(db, known_tenant(db, tenant), model=model, session_id=session)
+        gone = forget_limits(Scope(db, known_tenant(db, tenant)), model=model, session_id=session)
     if not gone and not every:
         known = " and ".join([*([model] if model else []), *([f"session {session}"] if session else [])])
         print(f"{tenant}: no limit of {known} is known; `afterturn limits list` shows all", file=sys.stderr)

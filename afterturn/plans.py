@@ -24,8 +24,8 @@ from afterturn.operating import (
 )
 from context.errors import InvalidInputError
 from context.tool_plans.reported import COLUMNS, PlanRow, number_equals, read_cells, read_row, write_cells
-from models.database import read_transaction, transaction
 from models.plans.imports import PAGE_PLANS, PlanFilter, export_plans, import_plans, prepare_plan
+from models.scope import Scope
 
 app = typer.Typer(
     help="Import and export plans with their outcomes and times.", no_args_is_help=True, add_completion=False
@@ -89,8 +89,8 @@ def import_file(
     imported = 0
     for start in range(0, len(numbered), PAGE_PLANS):
         plans = [prepare_plan(row, number) for row, number in numbered[start : start + PAGE_PLANS]]
-        with transaction() as db:
-            imported += import_plans(db, owner, plans)
+        with Scope.write(owner) as scope:
+            imported += import_plans(scope, plans)
     told = {"imported": imported, "known before": len(rows) - imported, "bad rows": len(faults)}
     if json:
         named = [{"line": line.number, "fault": line.fault} for line in faults]
@@ -114,8 +114,8 @@ def export_file(
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
     chosen = file_format or _format_of(out)
-    with read_transaction() as db:
-        rows = export_plans(db, owner, PlanFilter(catalog, user_id))
+    with Scope.read(owner) as scope:
+        rows = export_plans(scope, PlanFilter(catalog, user_id))
         try:
             count = _write_file(rows, out, chosen)
         except OSError as error:

@@ -26,6 +26,7 @@ from context.preflight.replay import MOST_HARM, NO_CATEGORY, Replay, ReplayVerdi
 from context.preflight.types import LearnedWeights
 from models.preflight.decision import PAGE, join_decisions, load_decisions
 from models.preflight.policy import preflight_settings
+from models.scope import Scope
 
 app = typer.Typer(
     help="Try a preflight policy on what was decided before.", no_args_is_help=True, add_completion=False
@@ -68,13 +69,13 @@ def replay_policy(
     """
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
-        in_force = load_policy(db, owner)
+        in_force = load_policy(Scope(db, owner))
         config = in_force.config if policy is None else _read(policy)
-        while join_decisions(db, owner) == PAGE:
+        while join_decisions(Scope(db, owner)) == PAGE:
             pass
         since = datetime.now(UTC) - timedelta(days=days) if days else None
         weights = LearnedWeights(factors=in_force.factors)
-        found = replay(load_decisions(db, owner, since=since), config, weights=weights)
+        found = replay(load_decisions(Scope(db, owner), since=since), config, weights=weights)
     if as_json:
         blocked = [
             {"category": of, "tool": tool, "calls": found.blocked[of, tool]} for of, tool in found.blocked

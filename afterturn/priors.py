@@ -26,6 +26,7 @@ from models.learning.canary import CanaryFacts, CanaryRefusedError, start_canary
 from models.learning.prior_set import SetKind, SetPlace, activate_set, roll_back
 from models.learning.progress import find_canary_share, learning_settings, set_canary_share
 from models.learning.set_listing import SetFacts, list_sets
+from models.scope import Scope
 
 RANKINGS = {"new": "new", "observed": "observed", "in_force": "in force", "words": "words alone"}
 RECALLS = {"recall_at_1": "recall@1", "recall_at_5": "recall@5"}
@@ -162,7 +163,7 @@ def list_all(
 ) -> None:
     """List the sets of a tenant, newest first: state, numbers, and why."""
     with operator_transaction(data_dir) as db:
-        sets = list_sets(db, known_tenant(db, tenant), most=most)
+        sets = list_sets(Scope(db, known_tenant(db, tenant)), most=most)
     if json:
         print_json([{**asdict(one), "canary": describe_canary(one.canary)} for one in sets])
         return
@@ -320,8 +321,8 @@ def share_canaries(
     with operator_transaction(data_dir) as db:
         tenant_id = known_tenant(db, tenant)
         if none or share is not None:
-            set_canary_share(db, tenant_id, share)
-        found = find_canary_share(db, tenant_id, learning_settings())
+            set_canary_share(Scope(db, tenant_id), share)
+        found = find_canary_share(Scope(db, tenant_id), learning_settings())
     if json:
         print_json(found._asdict())
         return

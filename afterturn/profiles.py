@@ -31,6 +31,7 @@ from models.catalogs.model_profile import (
     set_override,
 )
 from models.database import Transaction
+from models.scope import Scope
 
 app = typer.Typer(
     help="Show model profiles, import prices, override values.", no_args_is_help=True, add_completion=False
@@ -63,7 +64,7 @@ def list_all(
     table = Table(*_COLUMNS)
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
-        rows = [(name, load_profile(db, owner, name)) for name in model] if model else _all(db, owner)
+        rows = [(name, load_profile(Scope(db, owner), name)) for name in model] if model else _all(db, owner)
     if json:
         print_json([{"model": name, **asdict(profile)} for name, profile in rows])
         return
@@ -93,7 +94,7 @@ def set_values(
     """Set a tenant's values for models of a prefix; unnamed values stay."""
     override = read_override(prefix, values)
     with operator_transaction(data_dir) as db:
-        set_override(db, known_tenant(db, tenant), override)
+        set_override(Scope(db, known_tenant(db, tenant)), override)
     print(f"set {override.prefix}")
 
 
@@ -101,13 +102,13 @@ def set_values(
 def unset(prefix: Prefix, tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> None:
     """Go by the shared values of a prefix again."""
     with operator_transaction(data_dir) as db:
-        if not remove_override(db, known_tenant(db, tenant), prefix.strip().lower()):
+        if not remove_override(Scope(db, known_tenant(db, tenant)), prefix.strip().lower()):
             raise typer.BadParameter(f"{tenant} has no override of {prefix}")
     print(f"unset {prefix}")
 
 
 def _all(db: Transaction, owner: UUID) -> list[tuple[str, ModelProfile]]:
-    shared, overrides = list_profiles(db), list_overrides(db, owner)
+    shared, overrides = list_profiles(db), list_overrides(Scope(db, owner))
     names = sorted({each.prefix for each in shared} | {each.prefix for each in overrides})
     prices = find_prices(db, names)
     rows = [(name, resolve_profile(name, shared, overrides=overrides, prices=prices)) for name in names]

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
@@ -14,8 +13,8 @@ from afterturn.operating import (
     operator_transaction,
     print_json,
 )
-from models.database import Transaction
 from models.recall.user import find_user_recall, switch_user_recall
+from models.scope import Scope
 
 app = typer.Typer(
     help="Let requests recall what a user said in other sessions.", add_completion=False, no_args_is_help=True
@@ -45,20 +44,20 @@ def status(
     with operator_transaction(data_dir) as db:
         tenant_id = known_tenant(db, tenant)
         if json:
-            print_json(find_user_recall(db, tenant_id))
+            print_json(find_user_recall(Scope(db, tenant_id)))
         else:
-            _say(db, tenant, tenant_id)
+            _say(Scope(db, tenant_id), tenant)
 
 
 def _switch(tenant: str, data_dir: Path, *, on: bool) -> None:
     with operator_transaction(data_dir) as db:
         tenant_id = known_tenant(db, tenant)
-        switch_user_recall(db, tenant_id, on=on)
-        _say(db, tenant, tenant_id)
+        switch_user_recall(Scope(db, tenant_id), on=on)
+        _say(Scope(db, tenant_id), tenant)
 
 
-def _say(db: Transaction, tenant: str, tenant_id: UUID) -> None:
-    found = find_user_recall(db, tenant_id)
+def _say(scope: Scope, tenant: str) -> None:
+    found = find_user_recall(scope)
     state = "on" if found.enabled else "off"
     if found.given_up:
         behind = f"work of {found.given_up:,} sessions was given up (`afterturn work list`)"

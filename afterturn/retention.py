@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
-from uuid import UUID
 
 import typer
 from rich.table import Table
@@ -30,6 +29,7 @@ from models.retention.tenant_policy import (
     put_retention,
     retention_settings,
 )
+from models.scope import Scope
 
 app = typer.Typer(
     help="Say for how long things are kept; see what went with age.",
@@ -53,7 +53,7 @@ def show(
     """Show wishes, values in force, the last run, and deletions of the last 30 days."""
     with operator_transaction(data_dir) as db:
         if json:
-            print_json(_describe(db, known_tenant(db, tenant)))
+            print_json(_describe(Scope(db, known_tenant(db, tenant))))
         else:
             _show(db, tenant)
 
@@ -77,24 +77,24 @@ def change(
     given = {name: value for name, value in asdict(wanted).items() if value is not None}
     with operator_transaction(data_dir) as db:
         tenant_id = known_tenant(db, tenant)
-        put_retention(db, tenant_id, replace(find_retention(db, tenant_id), **given))
+        put_retention(Scope(db, tenant_id), replace(find_retention(Scope(db, tenant_id)), **given))
         _show(db, tenant)
 
 
-def _describe(db: Transaction, tenant_id: UUID) -> JsonObject:
-    wished, days = find_retention(db, tenant_id), list_gone(db, tenant_id, days=SHOWN_DAYS)
+def _describe(scope: Scope) -> JsonObject:
+    wished, days = find_retention(scope), list_gone(scope, days=SHOWN_DAYS)
     return {
         "wished": wished,
         "in_force": wished.over(retention_settings()),
         "of_all_tenants": _of_all(retention_settings()),
-        "last_run": find_last_run(db),
+        "last_run": find_last_run(scope.db),
         "gone": [{"day": day, "rows_of": name, "rows": rows} for day, name, rows in days],
     }
 
 
 def _show(db: Transaction, tenant: str) -> None:
     tenant_id = known_tenant(db, tenant)
-    wished = find_retention(db, tenant_id)
+    wished = find_retention(Scope(db, tenant_id))
     rules = Table("", "wished", "in force")
     for name, value in asdict(wished.over(retention_settings())).items():
         own = getattr(wished, name)
@@ -106,7 +106,7 @@ def _show(db: Transaction, tenant: str) -> None:
     print_tables(rules)
     print(_told(find_last_run(db)))
     gone = Table("day", "rows of", "gone")
-    for day, name, rows in list_gone(db, tenant_id, days=SHOWN_DAYS):
+    for day, name, rows in list_gone(Scope(db, tenant_id), days=SHOWN_DAYS):
         gone.add_row(str(day), name, str(rows))
     if gone.row_count:
         print_tables(gone)

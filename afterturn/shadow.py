@@ -32,6 +32,7 @@ from context.types import JsonObject, Share
 from models.database import database_now
 from models.learning.cache_found import found_by_model
 from models.learning.speculation import MadeAhead, made_ahead
+from models.scope import Scope
 from models.shadow.reads import find_switch, report_shadow, set_switch, shadow_settings
 
 MODEL = "gpt-4o"
@@ -155,7 +156,7 @@ def status(
     """Show the parts in shadow and the parts in use."""
     settings = shadow_settings()
     with operator_transaction(data_dir) as db:
-        switch = find_switch(db, known_tenant(db, tenant), default=settings.shadow_parts)
+        switch = find_switch(Scope(db, known_tenant(db, tenant)), default=settings.shadow_parts)
     if json:
         in_shadow = {part: part in switch.parts for part in ShadowPart}
         own = {"updated_at": switch.updated_at, "recorded_share": settings.shadow_share}
@@ -181,9 +182,9 @@ def report(
     """Show each part's savings, losses and verdict, the use of work made ahead, and caches."""
     with operator_transaction(data_dir) as db:
         owner, today = known_tenant(db, tenant), database_now(db).date()
-        reports = report_shadow(db, owner, since=timedelta(days=days), limits=shadow_settings().limits)
+        reports = report_shadow(Scope(db, owner), since=timedelta(days=days), limits=shadow_settings().limits)
         first = today - timedelta(days=days - 1)
-        ahead = made_ahead(db, owner, first_day=first, last_day=today)
+        ahead = made_ahead(Scope(db, owner), first_day=first, last_day=today)
         found = found_by_model(db, owner, first_day=first, last_day=today)
     if json:
         print_json(list(map(report_members, reports)))
@@ -301,9 +302,9 @@ def _read(names: Sequence[str]) -> frozenset[ShadowPart]:
 def _switch(tenant: str, data_dir: Path, parts: frozenset[ShadowPart], *, into_shadow: bool) -> None:
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
-        before = find_switch(db, owner, default=shadow_settings().shadow_parts).parts
+        before = find_switch(Scope(db, owner), default=shadow_settings().shadow_parts).parts
         now = before | parts if into_shadow else before - parts
-        set_switch(db, owner, now)
+        set_switch(Scope(db, owner), now)
     named = ", ".join(part for part in ShadowPart if part in now) or "nothing"
     known_in_s = shadow_settings().shadow_cache_s
     print(f"{tenant}: in shadow: {named}; the API knows it within {known_in_s:g} s")

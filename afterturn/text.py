@@ -35,6 +35,7 @@ from models.rekeying.rotation import (
     list_text_tenants,
     rotate_keys,
 )
+from models.scope import Scope
 
 app = typer.Typer(
     help="Seal stored text, rotate its keys, open or forget it.", add_completion=False, no_args_is_help=True
@@ -78,7 +79,7 @@ def status(
     masters = list(text_settings().masters)
     with operator_transaction(data_dir) as db:
         tenants = {name: master_id for _, name, master_id in list_text_tenants(db)}
-        counted = count_text(db, known_tenant(db, tenant), COLUMNS, by_opening=by_opening)
+        counted = count_text(Scope(db, known_tenant(db, tenant)), COLUMNS, by_opening=by_opening)
     if json:
         print_json({"seals": seals(), "master_keys": masters, "tenants": tenants, "text": counted})
         return
@@ -155,12 +156,12 @@ def forget(
     """
     with operator_transaction(data_dir) as db:
         tenant_id = known_tenant(db, tenant)
-        sealed = 0 if for_ever else sum(count_cells(db, tenant_id, column)[0] for column in COLUMNS)
+        sealed = 0 if for_ever else sum(count_cells(Scope(db, tenant_id), column)[0] for column in COLUMNS)
         if sealed and not for_ever:
             raise typer.BadParameter(
                 f"{sealed:,} texts of {tenant} would be lost, which cannot be undone: say --for-ever"
             )
-        gone = forget_text_key(db, tenant_id)
+        gone = forget_text_key(Scope(db, tenant_id))
     print(f"The key of {tenant} is gone." if gone else f"{tenant} has no key.")
     if gone and not for_ever:
         _look_again(tenant, tenant_id, data_dir)
@@ -174,7 +175,7 @@ def forget(
 def _look_again(tenant: str, tenant_id: UUID, data_dir: Path) -> None:
     """Count again after deleting the key: text sealed in between is lost; without any, all is done."""
     with operator_transaction(data_dir) as db:
-        sealed = sum(count_cells(db, tenant_id, column)[0] for column in COLUMNS)
+        sealed = sum(count_cells(Scope(db, tenant_id), column)[0] for column in COLUMNS)
         if not sealed:
             note_cleared(db, tenant_id, find_uncleared(db, tenant_id))
     if sealed:

@@ -22,6 +22,7 @@ from models.learning.cache_found import ModelFound, found_by_model
 from models.ledger.by_day import all_usage_by_day
 from models.ledger.call import DayUsage, Spent, charged_today, spent_today
 from models.ledger.caps import Caps, SaidBy, budget_settings, find_caps
+from models.scope import Scope
 from models.tenants.tenant import name_tenants
 
 MOST_TENANTS = 20
@@ -51,7 +52,9 @@ def usage(
         first = now.date() - timedelta(days=days - 1)
         rows = all_usage_by_day(db, owner, first_day=first, last_day=now.date())
         found = found_by_model(db, owner, first_day=first, last_day=now.date())
-        spent = charged_today(db, now=now) if owner is None else {owner: spent_today(db, owner, now=now)}
+        spent = (
+            charged_today(db, now=now) if owner is None else {owner: spent_today(Scope(db, owner), now=now)}
+        )
         names = name_tenants(db, set(spent))
         in_force = find_caps(db, budget_settings().caps)
     if json:

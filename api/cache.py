@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from api.settings import api_settings
 from context.providers.usage import model_key
-from models.database import Transaction, read_transaction
+from models.scope import Scope
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -150,9 +150,7 @@ async def forgetting_unused(every_s: float = TEXT_UNUSED_S / 10) -> AsyncIterato
 class LessonCache(Generic[Value]):
     """Lessons by tenant and model, to save a query per read."""
 
-    def __init__(
-        self, load: Callable[[Transaction, UUID, str], Value], is_settled: Callable[[Value], bool]
-    ) -> None:
+    def __init__(self, load: Callable[[Scope, str], Value], is_settled: Callable[[Value], bool]) -> None:
         """Take the query, and the test for a lesson that few more reports would change."""
         self._load, self._is_settled = load, is_settled
         self._known = FreshCache[tuple[UUID, str], Value](lambda: api_settings().calibration_cache_s)
@@ -164,8 +162,8 @@ class LessonCache(Generic[Value]):
         """Find a model's lesson."""
 
         def read() -> Value:
-            with read_transaction() as db:
-                return self._load(db, tenant_id, model)
+            with Scope.read(tenant_id) as scope:
+                return self._load(scope, model)
 
         return self._known.find((tenant_id, model_key(model)), read)
 

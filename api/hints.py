@@ -7,10 +7,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.preflight.decide import wants_labels
 from models.artifacts.summary_cache import UseOfSummary
-from models.database import best_effort_transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.hints import Hints, leave_hints
 from models.preflight.policy import preflight_settings
+from models.scope import Scope
 from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
@@ -24,12 +24,12 @@ def leave(tenant_id: UUID, hints: Hints) -> list[UseOfSummary]:
     """
     keep_to(tenant_id)
     try:
-        with read_transaction() as db:
-            shown = leave_hints(db, tenant_id, hints)
+        with Scope.read(tenant_id) as scope:
+            shown = leave_hints(scope, hints)
         if hints.session_id and hints.decision and wants_labels(hints.decision):
             delay_s = preflight_settings().preflight_relabel_delay_s
-            with best_effort_transaction() as db:
-                enqueue(db, tenant_id, WorkKind.RELABEL, hints.session_id, delay_s=delay_s)
+            with Scope.best_effort(tenant_id) as scope:
+                enqueue(scope, WorkKind.RELABEL, hints.session_id, delay_s=delay_s)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=hints.session_id, error=type(error).__name__)
         return []

@@ -11,7 +11,8 @@ from pydantic import Field
 from api.answers.base import KeyEntry, KeyList, NewKey, answers
 from api.http.call import Body, BodyCall, Parameters, documented, id_in_path
 from api.http.errors import ProblemError, committed, not_found
-from models.database import Transaction, database_now, read_transaction
+from models.database import database_now, read_transaction
+from models.scope import Scope
 from models.tenants.row_security import outside_wall
 from models.tenants.tenant import (
     SCOPES,
@@ -33,14 +34,14 @@ MOST_LISTED = 200
 MOST_DAYS = 36_500
 NO_STORE = {"Cache-Control": "no-store"}
 
-Scope = Literal["read", "write", "admin"]
+KeyScope = Literal["read", "write", "admin"]
 
 
 class WantedKey(Body):
     """A key to create."""
 
     label: str = Field(min_length=1, max_length=200, description="What the key is for.")
-    scopes: list[Scope] | None = Field(
+    scopes: list[KeyScope] | None = Field(
         None, min_length=1, max_length=3, description="What the key may do; all of the caller's if not given."
     )
     days: int | None = Field(
@@ -80,20 +81,18 @@ def make_key(call: BodyCall) -> Response:
     scopes = _allowed(caller, wanted)
     lasts = None if wanted.days is None else timedelta(days=wanted.days)
 
-    def create(db: Transaction) -> dict[str, Any]:
-        if count_keys(db, caller.tenant_id) >= MOST_KEYS:
+    def create(scope: Scope) -> dict[str, Any]:
+        if count_keys(scope) >= MOST_KEYS:
             message = f"keys: {MOST_KEYS} are in force; revoke one first"
             raise ProblemError("too-large", message, field="keys", limit=MOST_KEYS)
-        made = create_key(
-            db, caller.tenant_id, label=wanted.label, scopes=scopes, lasts=lasts, maker=caller.key_id
-        )
-        found = find_key(db, caller.tenant_id, made.split("_")[1])
+        made = create_key(scope, label=wanted.label, scopes=scopes, lasts=lasts, maker=caller.key_id)
+        found = find_key(scope, made.split("_")[1])
         if found is None:
             raise not_found("key")
-        return {"key": made, **_entry(found, database_now(db))}
+        return {"key": made, **_entry(found, database_now(scope.db))}
 
     with outside_wall():
-        return _json(committed(create), status.HTTP_201_CREATED)
+        return _json(committed(caller.tenant_id, create), status.HTTP_201_CREATED)
 
 
 def _allowed(caller: Caller, wanted: WantedKey) -> tuple[str, ...]:
@@ -116,7 +115,7 @@ def show_key(call: BodyCall) -> Response:
     """Answer with the caller's own key, without its secret: what it may do, and until when."""
     caller = call.caller("read")
     with outside_wall(), read_transaction() as db:
-        found = find_key(db, caller.tenant_id, caller.key_id)
+        found = find_key(Scope(db, caller.tenant_id), caller.key_id)
         if found is None:
             raise not_found("key")
         return _json(_entry(found, database_now(db)))
@@ -127,7 +126,7 @@ def show_keys(call: BodyCall, wanted: Annotated[WantedKeys, Query()]) -> Respons
     """Answer with a page of the tenant's keys in the order of their ids, without any secret."""
     caller = call.caller("admin")
     with outside_wall(), read_transaction() as db:
-        found = page_keys(db, caller.tenant_id, after=wanted.cursor, most=wanted.limit)
+        found = page_keys(Scope(db, caller.tenant_id), after=wanted.cursor, most=wanted.limit)
         now = database_now(db)
     read_on = found[-1].key_id if len(found) == wanted.limit else None
     return _json({"keys": [_entry(key, now) for key in found], "next": read_on})
@@ -138,15 +137,15 @@ def end_key(key_id: KeyId, call: BodyCall) -> Response:
     """Refuse a key of the tenant from now on, the caller's own too; the same call again changes nothing."""
     caller = call.caller("admin")
 
-    def revoke(db: Transaction) -> dict[str, Any]:
-        revoke_key(db, caller.tenant_id, key_id)
-        found = find_key(db, caller.tenant_id, key_id)
+    def revoke(scope: Scope) -> dict[str, Any]:
+        revoke_key(scope, key_id)
+        found = find_key(scope, key_id)
         if found is None:
             raise not_found("key")
-        return _entry(found, database_now(db))
+        return _entry(found, database_now(scope.db))
 
     with outside_wall():
-        return _json(committed(revoke))
+        return _json(committed(caller.tenant_id, revoke))
 
 
 def _entry(key: ApiKey, now: datetime) -> dict[str, Any]:

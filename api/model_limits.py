@@ -18,9 +18,9 @@ from api.http.call import BodyCall, Parameters
 from api.http.errors import ProblemError, committed
 from context.providers.usage import read_report
 from models.conversations.log import AcceptedTurn, NewTurn
-from models.database import read_transaction, transaction
 from models.providers.context_limit import LIMIT_HOURS, has_lower_limit, outdo_limits
 from models.providers.limit_report import KnownLimit, forget_limits, list_limits
+from models.scope import Scope
 from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
@@ -37,8 +37,8 @@ class WantedLimits(Parameters):
 def show_limits(call: BodyCall, wanted: Annotated[WantedLimits, Query()]) -> Response:
     """Answer with the windows learned from refusals or set by an operator, as far as in force."""
     tenant_id = call.caller("read").tenant_id
-    with read_transaction() as db:
-        limits = list_limits(db, tenant_id, model=wanted.model)
+    with Scope.read(tenant_id) as scope:
+        limits = list_limits(scope, model=wanted.model)
     answer = {"limits": list(map(_members, limits)), "expire_after_hours": LIMIT_HOURS}
     return Response(orjson.dumps(answer), media_type="application/json")
 
@@ -72,9 +72,7 @@ def forget_learned(call: BodyCall, wanted: Annotated[ForgottenLimits, Query()]) 
             field="model",
         )
     gone = committed(
-        partial(
-            forget_limits, tenant_id=tenant_id, model=wanted.model, session_id=wanted.session_id, learned=True
-        )
+        tenant_id, partial(forget_limits, model=wanted.model, session_id=wanted.session_id, learned=True)
     )
     return Response(orjson.dumps({"forgotten": gone}), media_type="application/json")
 
@@ -112,11 +110,11 @@ def _raise_all(tenant_id: UUID, largest: dict[tuple[str, str], int]) -> None:
     keep_to(tenant_id)
     try:
         for (model, session_id), tokens in largest.items():
-            with read_transaction() as db:
-                is_outdone = has_lower_limit(db, tenant_id, model, tokens, session_id)
+            with Scope.read(tenant_id) as scope:
+                is_outdone = has_lower_limit(scope, model, tokens, session_id)
             if is_outdone:
-                with transaction() as db:
-                    raised = outdo_limits(db, tenant_id, model, tokens, session_id)
+                with Scope.write(tenant_id) as scope:
+                    raised = outdo_limits(scope, model, tokens, session_id)
                 log.info("limits_raised", model=model, input_tokens=tokens, limits=raised)
     except SQLAlchemyError as error:
         log.warning("limits_not_raised", error=type(error).__name__)

@@ -28,11 +28,11 @@ from context.tool_plans.prompt import PlanMode
 from context.types import JsonObject
 from models.catalogs.catalog import find_digest
 from models.conversations.session import hold_session
-from models.database import Transaction, read_transaction
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
 from models.plans.imports import PlanFilter, PlanPlace, list_plans
 from models.plans.outcome import join_outcomes
 from models.plans.plan import Plan, PlanConflictError, PlanStatus, WantedPlan, find_plan, list_past, want_plan
+from models.scope import Scope
 
 router = APIRouter(prefix="/v1", tags=["plans"])
 
@@ -128,13 +128,13 @@ def ask_for_plan(call: ChangeCall, idempotency_key: IdempotencyKey = None) -> Re
         raise ProblemError("invalid-input", "intent: says nothing", field="intent")
     features = read_features(request.intent)
 
-    def ask(db: Transaction) -> UUID:
-        wanted = _wanted(db, caller.tenant_id, request, features)
+    def ask(scope: Scope) -> UUID:
+        wanted = _wanted(scope, request, features)
         key = digest_of(idempotency_key)
-        return want_plan(db, caller.tenant_id, wanted, awaited=bool(request.wait_ms), key=key)
+        return want_plan(scope, wanted, awaited=bool(request.wait_ms), key=key)
 
     try:
-        plan_id = committed(ask)
+        plan_id = committed(caller.tenant_id, ask)
     except PlanConflictError:
         raise ProblemError(
             "plan-conflict",
@@ -147,7 +147,7 @@ def ask_for_plan(call: ChangeCall, idempotency_key: IdempotencyKey = None) -> Re
     return _answer(caller.tenant_id, plan_id, pending=status.HTTP_202_ACCEPTED)
 
 
-def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest, features: IntentFeatures) -> WantedPlan:
+def _wanted(scope: Scope, request: PlanRequest, features: IntentFeatures) -> WantedPlan:
     """Build the plan request after finding its catalog and session.
 
     Raises:
@@ -155,10 +155,10 @@ def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest, features: In
     """
     if request.user_id:
         check_id(request.user_id, "user_id")
-    digest = find_digest(db, tenant_id, request.catalog)
+    digest = find_digest(scope, request.catalog)
     if digest is None:
         raise not_found("catalog")
-    if request.session_id is not None and not hold_session(db, tenant_id, request.session_id):
+    if request.session_id is not None and not hold_session(scope, request.session_id):
         raise not_found("session")
     return WantedPlan(
         intent=request.intent,
@@ -185,8 +185,8 @@ def show_plans(call: BodyCall, wanted: Annotated[PlanPage, Query()]) -> Response
     tenant_id = call.caller("read").tenant_id
     after = _read_place(read_cursor(wanted.cursor))
     chosen = PlanFilter(wanted.catalog, wanted.user_id)
-    with read_transaction() as db:
-        found, read_on = list_plans(db, tenant_id, chosen, after=after, most=wanted.limit)
+    with Scope.read(tenant_id) as scope:
+        found, read_on = list_plans(scope, chosen, after=after, most=wanted.limit)
     place = f"{read_on.created_at.isoformat()} {read_on.plan_id}" if read_on else None
     return _json({"plans": [_document(plan, None) for plan in found], "next": write_cursor(place)})
 
@@ -211,9 +211,9 @@ def show_plan(plan_id: PlanId, call: BodyCall) -> Response:
 
 
 def _answer(tenant_id: UUID, plan_id: UUID, *, pending: int) -> Response:
-    with read_transaction() as db:
-        plan = find_plan(db, tenant_id, plan_id)
-        work = find_work(db, tenant_id, WorkKind.PLAN, str(plan_id)) if plan else None
+    with Scope.read(tenant_id) as scope:
+        plan = find_plan(scope, plan_id)
+        work = find_work(scope, WorkKind.PLAN, str(plan_id)) if plan else None
     if plan is None:
         raise not_found("plan")
     waits = plan.status == PlanStatus.WANTED and not _is_given_up(work)
@@ -296,7 +296,7 @@ def report_outcome(plan_id: PlanId, call: BodyCall) -> Response:
     """Record the outcomes of planned steps. A repeated report changes nothing."""
     caller = call.caller("write")
     outcomes = _read_report(call.body(OutcomeReport))
-    joined = committed(lambda db: join_outcomes(db, caller.tenant_id, plan_id, outcomes))
+    joined = committed(caller.tenant_id, lambda scope: join_outcomes(scope, plan_id, outcomes))
     if joined is None:
         raise not_found("plan")
     if joined.merged is None:
@@ -350,8 +350,8 @@ def my_plans(
     tenant_id: UUID, *, user_id: str | None = None, catalog: str | None = None, most_groups: int = 20
 ) -> JsonObject:
     """Project a tenant's newest plans; see `context.tool_plans.outcomes`."""
-    with read_transaction() as db:
-        past = list_past(db, tenant_id, user_id=user_id, catalog=catalog, most=MOST_CONSIDERED)
+    with Scope.read(tenant_id) as scope:
+        past = list_past(scope, user_id=user_id, catalog=catalog, most=MOST_CONSIDERED)
     return project_plans(past, most_groups=most_groups)
 
 

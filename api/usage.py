@@ -20,6 +20,7 @@ from models.learning.speculation import made_ahead
 from models.ledger.by_day import all_usage_by_day
 from models.ledger.call import DayUsage, Spent, spent_today
 from models.ledger.caps import CapsInForce, budget_settings, find_caps, next_day
+from models.scope import Scope
 
 router = APIRouter(prefix="/v1", tags=["usage"])
 
@@ -63,12 +64,13 @@ def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
     """
     caller = call.caller("read")
     with read_transaction() as db:
+        scope = Scope(db, caller.tenant_id)
         now = database_now(db)
         first, last = _range(days, now.date())
         rows = all_usage_by_day(db, caller.tenant_id, first_day=first, last_day=last)
-        ahead = made_ahead(db, caller.tenant_id, first_day=first, last_day=last)
+        ahead = made_ahead(scope, first_day=first, last_day=last)
         found = found_by_model(db, caller.tenant_id, first_day=first, last_day=last)
-        spent = spent_today(db, caller.tenant_id, now=now)
+        spent = spent_today(scope, now=now)
         caps = find_caps(db, budget_settings().caps)
     answer = {
         "from": first,

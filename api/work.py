@@ -26,6 +26,7 @@ from api.settings import EVENTS_PATH, api_settings
 from models.database import database_now, read_transaction, trouble_of
 from models.due_work.operator import Event, list_unfinished, read_events
 from models.due_work.queue import DueWork, WorkKind, WorkState
+from models.scope import Scope
 from models.tenants.row_security import keep_to
 from models.tenants.tenant import Caller
 
@@ -51,7 +52,7 @@ def show_work(call: BodyCall, wanted: Annotated[WantedWork, Query()]) -> Respons
     """
     tenant_id = call.caller("read").tenant_id
     with read_transaction() as db:
-        found = list_unfinished(db, tenant_id, most=MOST_COUNTED + 1)
+        found = list_unfinished(Scope(db, tenant_id), most=MOST_COUNTED + 1)
         now = database_now(db)
     states = [work.state for work in found]
     answer = {
@@ -160,10 +161,8 @@ class _Stream:
         fresh: list[Event] = []
         position = self.since - LOOK_BACK
         while True:
-            with read_transaction() as db:
-                page = read_events(
-                    db, self.caller.tenant_id, after=position, session_id=self.session_id, most=PAGE
-                )
+            with Scope.read(self.caller.tenant_id) as scope:
+                page = read_events(scope, after=position, session_id=self.session_id, most=PAGE)
             fresh += [event for event in page if _id_of(event) not in self.sent]
             if len(page) < PAGE:
                 break

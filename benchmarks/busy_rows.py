@@ -25,6 +25,7 @@ from benchmarks.intake.load import Clients, singles
 from benchmarks.report import save
 from models.database import Transaction
 from models.due_work.queue import WorkKind, claim, enqueue, finish, renew
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 
 BUSY = ("session", "due_work", "heartbeat", "provider_gate", "metric_count")
@@ -118,7 +119,7 @@ _WORK_ID = text(
 
 def _live(step: Step, tenant_id: UUID, key: str) -> None:
     def ask(db: Transaction) -> Any:
-        enqueue(db, tenant_id, WorkKind.SUMMARIZE, key)
+        enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, key)
         found = db.execute(_WORK_ID, {"tenant_id": tenant_id, "key": key})
         return found.scalar_one()
 

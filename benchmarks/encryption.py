@@ -19,6 +19,7 @@ from afterturn.operating import transaction_at
 from afterturn.stack.roles import SERVERS, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
+from models.scope import Scope
 from models.tenants.tenant import create_key, ensure_tenant
 
 KEYS = {"without": "", "with": f"bench:{base64.b64encode(bytes(range(32))).decode()}"}
@@ -52,7 +53,7 @@ def open_side(keys: str) -> Iterator[httpx.Client]:
     os.environ["AFTERTURN_TEXT_KEYS"] = keys
     with Stack(roles=(*SERVERS, StackRole.API)) as stack:
         with transaction_at(stack.at.database_url) as db:
-            key = create_key(db, ensure_tenant(db, "bench"), label="bench")
+            key = create_key(Scope(db, ensure_tenant(db, "bench")), label="bench")
         headers = {"Authorization": f"Bearer {key}"}
         with httpx.Client(base_url=stack.at.base_url, headers=headers, timeout=30) as client:
             for number in range(TURNS):

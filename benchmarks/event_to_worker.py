@@ -17,6 +17,7 @@ from rich.table import Table
 
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
+from models.scope import Scope
 
 DELAY_S = 1.0
 
@@ -54,9 +55,9 @@ def main() -> None:
         def ask(key: str, *, delay_s: float = 0, awaited: bool = False, hint: bool = False) -> float:
             """Have a session summarized that does not exist: the job ends at once, and says when."""
             asked = datetime.now(UTC)
-            with transaction() as db:
-                enqueue(db, tenant_id, WorkKind.SUMMARIZE, key, delay_s=delay_s, awaited=awaited)
-                work = find_work(db, tenant_id, WorkKind.SUMMARIZE, key)
+            with Scope.write(tenant_id) as scope:
+                enqueue(scope, WorkKind.SUMMARIZE, key, delay_s=delay_s, awaited=awaited)
+                work = find_work(scope, WorkKind.SUMMARIZE, key)
             if work is None:
                 raise RuntimeError("the work was not stored")
             if hint:

@@ -33,6 +33,7 @@ from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.prior_set import SetKind
 from models.learning.progress import LearningSettings
 from models.learning.set_listing import list_sets
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.data import DATA, read_jsonl
 from workers.jobs.learn.night import CATALOG, learn
@@ -71,7 +72,7 @@ def seed(database: psycopg.Connection, size: int) -> UUID:
         catalog = read_catalog(document)
         now = datetime.now(UTC)
         body = json.dumps(document)
-        put_catalog(db, tenant_id, NAME, catalog, body=body, tokens=1, now=now, keep_versions=2)
+        put_catalog(Scope(db, tenant_id), NAME, catalog, body=body, tokens=1, now=now, keep_versions=2)
     began = datetime.now(UTC).timestamp() - DAYS * 86_400
     with database.cursor().copy(f"copy plan_history ({_COLUMNS}) from stdin") as copied:
         for place, (intent, tool) in enumerate(plans(size), 1):
@@ -89,8 +90,9 @@ def learn_all(tenant_id: UUID, url: str, results: "multiprocessing.SimpleQueue[d
     os.environ["AFTERTURN_DATABASE_URL"] = url
     settings = LearningSettings()
     with session.transaction() as db:
-        enqueue(db, tenant_id, WorkKind.LEARN, CATALOG + NAME)
-        work = find_work(db, tenant_id, WorkKind.LEARN, CATALOG + NAME)
+        scope = Scope(db, tenant_id)
+        enqueue(scope, WorkKind.LEARN, CATALOG + NAME)
+        work = find_work(scope, WorkKind.LEARN, CATALOG + NAME)
     before_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began, began_cpu = time.perf_counter(), time.process_time()
     handlers = {WorkKind.LEARN: lambda held: learn(held, settings=settings)}
@@ -116,7 +118,7 @@ def measure(url: str, size: int) -> dict[str, Any]:
     found = results.get()
     process.join()
     with session.read_transaction() as db:
-        made = list_sets(db, tenant_id, kind=SetKind.RANKING)[0]
+        made = list_sets(Scope(db, tenant_id), kind=SetKind.RANKING)[0]
     return {"plans": size, **found, "set_kb": (made.bytes or 0) / 1024, "evaluation": made.evaluation}
 
 

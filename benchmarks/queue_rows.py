@@ -26,6 +26,7 @@ from benchmarks.report import save
 from benchmarks.turns import MOST_PIECES, NO_DISK, claimed, prepare, times_ms
 from models.due_work.fair_claim import Turns, look
 from models.due_work.queue import WorkKind, enqueue
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 
 FEWEST = 10_000
@@ -51,7 +52,7 @@ def measure(engine: Engine, database_url: str, rows: int, *, tenants: int, round
     claims = times_ms(rounds, partial(claimed, engine, turns))
     with engine.begin() as db:
         newcomer = ensure_tenant(db, f"newcomer {rows}")
-        enqueue(db, newcomer, WorkKind.SUMMARIZE, "only")
+        enqueue(Scope(db, newcomer), WorkKind.SUMMARIZE, "only")
     before = next((n for n in range(MOST_PIECES) if claimed(engine, turns) == newcomer), None)
     return {
         "rows": rows,
@@ -65,7 +66,7 @@ def measure(engine: Engine, database_url: str, rows: int, *, tenants: int, round
 
 def _enqueue(engine: Engine, tenant_id: UUID, key: str) -> None:
     with engine.begin() as db:
-        enqueue(db, tenant_id, WorkKind.SUMMARIZE, key, delay_s=3_600)
+        enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, key, delay_s=3_600)
 
 
 def _bytes(database_url: str) -> int:

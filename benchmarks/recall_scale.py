@@ -33,6 +33,7 @@ from models.conversations.session import find_session
 from models.conversations.session_state import SessionState
 from models.due_work.queue import WorkKind, claim, enqueue, find_work
 from models.recall.user import RecallSettings, recall_settings
+from models.scope import Scope
 from models.tenants.tenant import create_key, ensure_tenant
 from tests.data import DATA, read_jsonl
 from workers.jobs.recall import index_session
@@ -94,10 +95,10 @@ def index(tenant_id: UUID, session_id: str) -> float:
     """Index a session as workers do. Returns the seconds that it takes."""
     began = time.perf_counter()
     with session.transaction() as db:
-        enqueue(db, tenant_id, WorkKind.RECALL, session_id)
+        enqueue(Scope(db, tenant_id), WorkKind.RECALL, session_id)
     while True:
         with session.transaction() as db:
-            work = find_work(db, tenant_id, WorkKind.RECALL, session_id)
+            work = find_work(Scope(db, tenant_id), WorkKind.RECALL, session_id)
             held = claim(db, work.work_id, lease_s=60, max_crashes=1) if work else None
         if held is None:
             return time.perf_counter() - began
@@ -127,7 +128,7 @@ def measure(stack: Stack, questions: list[str]) -> dict[int, tuple[float, Sample
     """Every question in every session, with and without recall in turns: what disturbs meets all alike."""
     with session.transaction() as db:
         tenant_id = ensure_tenant(db, "bench")
-        key = create_key(db, tenant_id, label="bench", scopes=("read",))
+        key = create_key(Scope(db, tenant_id), label="bench", scopes=("read",))
     results = {}
     with psycopg.connect(stack.at.database_url, autocommit=True) as database:
         sessions = {size: seed(database, tenant_id, size) for size in SIZES}
@@ -138,7 +139,7 @@ def measure(stack: Stack, questions: list[str]) -> dict[int, tuple[float, Sample
         client.headers["Authorization"] = f"Bearer {key}"
         for number, question in enumerate([*questions[:WARM], *questions]):
             for size, session_id in sessions.items():
-                state = find_session(db, tenant_id, session_id) or SessionState(session_id)
+                state = find_session(Scope(db, tenant_id), session_id) or SessionState(session_id)
                 plain, recalling = (ask(client, session_id, question, most) for most in (0, 500))
                 cpu, blocks = cpu_ms(tenant_id, state, question)
                 if number >= WARM:

@@ -34,6 +34,7 @@ from benchmarks.report import save
 from benchmarks.scaling.meter import cpu_ns, since
 from models import database as session
 from models.recall.user import switch_user_recall
+from models.scope import Scope
 from models.tenants.tenant import create_key, ensure_tenant
 from tests.data import read_jsonl
 
@@ -146,8 +147,8 @@ def measure(
     """Ask every question of every kind of user, with and without other sessions in turns."""
     with session.transaction() as db:
         tenant_id = ensure_tenant(db, "bench")
-        switch_user_recall(db, tenant_id, on=True)
-        key = create_key(db, tenant_id, label="bench")
+        switch_user_recall(Scope(db, tenant_id), on=True)
+        key = create_key(Scope(db, tenant_id), label="bench")
     results = {kind.name: Samples() for kind in kinds}
     with TestClient(make_app()) as client:
         client.headers["Authorization"] = f"Bearer {key}"

@@ -22,6 +22,7 @@ from afterturn.stack.roles import SERVERS, Addresses, StackRole
 from afterturn.stack.stack import Stack
 from benchmarks.context_read.plain import seed, server_ms
 from benchmarks.report import save
+from models.scope import Scope
 from models.tenants.tenant import create_key, ensure_tenant
 
 MESSAGES = 1_000
@@ -72,7 +73,7 @@ def open_side(wall: str) -> Iterator[Side]:
 def _tenant(at: Addresses, name: str) -> tuple[UUID, str]:
     with transaction_at(at.database_url) as db:
         tenant_id = ensure_tenant(db, name)
-        return tenant_id, create_key(db, tenant_id, label="bench")
+        return tenant_id, create_key(Scope(db, tenant_id), label="bench")
 
 
 def _client(at: Addresses, key: str) -> httpx.Client:

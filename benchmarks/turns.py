@@ -23,6 +23,7 @@ from afterturn.stack.stack import Stack
 from benchmarks.report import save
 from models.due_work.fair_claim import Turns, claim_next, look
 from models.due_work.queue import WorkKind, enqueue
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 
 NO_DISK = "-c synchronous_commit=off"
@@ -78,13 +79,13 @@ def measure(engine: Engine, database_url: str, tenants: int, *, rows: int, round
     claim_ms = times_ms(rounds, lambda: claimed(engine, turns))
     with engine.begin() as db:
         newcomer = ensure_tenant(db, f"newcomer {tenants}")
-        enqueue(db, newcomer, WorkKind.SUMMARIZE, "only")
+        enqueue(Scope(db, newcomer), WorkKind.SUMMARIZE, "only")
     before = next((n for n in range(MOST_PIECES) if claimed(engine, turns) == newcomer), None)
     prepare(database_url, tenants=tenants, rows=rows, later_s=3_600)
     with engine.begin() as db:
         lone = ensure_tenant(db, f"lone {tenants}")
         for number in range(rounds):
-            enqueue(db, lone, WorkKind.SUMMARIZE, f"s{number}")
+            enqueue(Scope(db, lone), WorkKind.SUMMARIZE, f"s{number}")
     waiting_ms = times_ms(rounds, lambda: claimed(engine, turns))
     return {
         "tenants": tenants,

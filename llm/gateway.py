@@ -35,6 +35,7 @@ from models.providers.circuit_breaker import (
     note_success,
     take_turn,
 )
+from models.scope import Scope
 
 T = TypeVar("T")
 
@@ -185,7 +186,7 @@ class Gateway:
         """Return the deadline of a call, longer after timeouts in any process: the ledger remembers."""
         with self._transaction() as db:
             timeouts = failures_in_a_row(
-                db, request.tenant_id, request.model, request.work_id, Cause.TIMEOUT, now=self._now(db)
+                Scope(db, request.tenant_id), request.model, request.work_id, Cause.TIMEOUT, now=self._now(db)
             )
         return self._settings.deadline_s(request.input_tokens, request.max_output_tokens, timeouts=timeouts)
 
@@ -242,7 +243,7 @@ class Gateway:
         )
 
     def _find_price(self, db: Transaction, request: CompletionRequest) -> Price:
-        return find_price(db, self._settings, request.tenant_id, request.model)
+        return find_price(Scope(db, request.tenant_id), self._settings, request.model)
 
     def _wait_in_line(self, model: str) -> None:
         """Take a call from the model's rate limit, or raise with the return time; either way is committed.
@@ -275,7 +276,7 @@ class Gateway:
         try:
             with self._transaction() as db:
                 now = self._now(db)
-                settle(db, request.tenant_id, attempt.call_id, end, now=now)
+                settle(Scope(db, request.tenant_id), attempt.call_id, end, now=now)
                 if request.model != EXTRACTIVE:
                     self._note(db, attempt, failure, now)
         except SQLAlchemyError:

@@ -6,7 +6,6 @@ from decimal import Decimal
 from hashlib import sha256
 from types import ModuleType
 from typing import Any
-from uuid import UUID
 
 from context.providers.profiles import ModelPrice, ProfileOverride
 from llm import litellm_client as door
@@ -14,9 +13,9 @@ from llm.litellm_client import load
 from llm.requests import CompletionRequest, Usage
 from llm.settings import EXTRACTIVE, LlmSettings, Rates
 from models.catalogs.model_profile import load_prices
-from models.database import Transaction
 from models.ledger.call import Settlement
 from models.ledger.caps import Denial
+from models.scope import Scope
 from models.telemetry.counters import Counted, count
 
 FREE = Rates(input=Decimal(0), output=Decimal(0))
@@ -203,15 +202,15 @@ def judged_by(settings: LlmSettings, model: str, price: Price) -> str:
     return f"{digest[:16]} {model}"
 
 
-def judged_now(db: Transaction, settings: LlmSettings, tenant_id: UUID, earlier: str) -> str:
+def judged_now(scope: Scope, settings: LlmSettings, earlier: str) -> str:
     """Return the present fingerprint for the same model; equal to `earlier` without a change."""
     _, _, model = earlier.partition(" ")
-    return judged_by(settings, model, find_price(db, settings, tenant_id, model))
+    return judged_by(settings, model, find_price(scope, settings, model))
 
 
-def find_price(db: Transaction, settings: LlmSettings, tenant_id: UUID, model: str) -> Price:
+def find_price(scope: Scope, settings: LlmSettings, model: str) -> Price:
     """Find a model's price for a tenant."""
-    own, listed = load_prices(db, tenant_id, model)
+    own, listed = load_prices(scope, model)
     return price_of(door.load(), model, settings.llm_prices, own=own, listed=listed)
 
 

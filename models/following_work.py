@@ -1,14 +1,13 @@
 """Work that becomes due after turns: readings of large results, an index, a summary."""
 
 from collections.abc import Collection, Mapping, Sequence
-from uuid import UUID
 
 from models.artifacts.settings import artifact_settings
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session_state import SessionState, compression_settings, is_due
-from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue_each
 from models.recall.user import recall_settings, recalls_users
+from models.scope import Scope
 
 INDEX_FROM_TOKENS = 600
 """Least size of an indexed session; a shorter session fits every reasonable budget."""
@@ -18,8 +17,7 @@ Wish = tuple[WorkKind, str, float]
 
 
 def enqueue_following(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     turns: Sequence[NewTurn],
     answers: Sequence[AcceptedTurn],
     sessions: Mapping[str, SessionState],
@@ -27,8 +25,7 @@ def enqueue_following(
     """Queue the work that follows from new turns: readings, an index, a summary.
 
     Args:
-        db: The transaction that stores the turns.
-        tenant_id: The tenant of the turns.
+        scope: The transaction and its tenant.
         turns: The turns.
         answers: The place of each turn.
         sessions: The states of the sessions afterwards.
@@ -36,15 +33,13 @@ def enqueue_following(
     changed = {answer.session_id for answer in answers if not answer.duplicate}
     named = {turn.session_id for turn in turns if turn.user_id}
     wishes = _wish_readings(turns, answers)
-    wishes += _wish_of_sessions(db, tenant_id, [sessions[session_id] for session_id in changed], named=named)
-    enqueue_each(db, tenant_id, wishes)
+    wishes += _wish_of_sessions(scope, [sessions[session_id] for session_id in changed], named=named)
+    enqueue_each(scope, wishes)
 
 
-def enqueue_of_sessions(
-    db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
-) -> None:
+def enqueue_of_sessions(scope: Scope, sessions: Sequence[SessionState], *, named: Collection[str]) -> None:
     """Queue index and summary of changed sessions; `named` are the sessions with turns that name a user."""
-    enqueue_each(db, tenant_id, _wish_of_sessions(db, tenant_id, sessions, named=named))
+    enqueue_each(scope, _wish_of_sessions(scope, sessions, named=named))
 
 
 def _wish_readings(turns: Sequence[NewTurn], answers: Sequence[AcceptedTurn]) -> list[Wish]:
@@ -61,11 +56,11 @@ def _wish_readings(turns: Sequence[NewTurn], answers: Sequence[AcceptedTurn]) ->
 
 
 def _wish_of_sessions(
-    db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
+    scope: Scope, sessions: Sequence[SessionState], *, named: Collection[str]
 ) -> list[Wish]:
     """List index and summary of changed sessions."""
     delay_s = compression_settings().summarize_debounce_s
-    indexed = _sessions_to_index(db, tenant_id, sessions, named=named)
+    indexed = _sessions_to_index(scope, sessions, named=named)
     due = [session.session_id for session in sessions if is_due(session)]
     return [
         *((WorkKind.RECALL, session_id, delay_s) for session_id in indexed),
@@ -73,12 +68,10 @@ def _wish_of_sessions(
     ]
 
 
-def _sessions_to_index(
-    db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
-) -> set[str]:
+def _sessions_to_index(scope: Scope, sessions: Sequence[SessionState], *, named: Collection[str]) -> set[str]:
     """Choose sessions to index, before a summary or small budget hides turns, or others need them."""
     if not recall_settings().recall_is_on:
         return set()
     due = {session.session_id for session in sessions if session.history_tokens > INDEX_FROM_TOKENS}
     short = {session.session_id for session in sessions if session.session_id in named} - due
-    return due | short if short and recalls_users(db, tenant_id) else due
+    return due | short if short and recalls_users(scope) else due

@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
 from models.artifacts.artifact import TOUCH_SQL
 from models.artifacts.summary import SummaryKey
 from models.artifacts.summary_cache import READ_SQL, UseOfSummary, read_json, touched_json
 from models.artifacts.summary_cache import TOUCH_SQL as TOUCH_SUMMARIES_SQL
 from models.base import json_of, read_rows
-from models.database import HINT_LIMITS_SQL, Transaction
+from models.database import HINT_LIMITS_SQL
 from models.driver_statement import DriverStatement
 from models.learning.cache_found import EXPECT_SQL, Expectation, expectation_json
 from models.preflight.decision import DECISION_SQL, Made, decision_json
 from models.preflight.policy import TOPIC_SQL
+from models.scope import Scope
 from models.telemetry.counters import Counted, count
 
 
@@ -77,12 +77,11 @@ _LEAVE = DriverStatement(
 )
 
 
-def leave_hints(db: Transaction, tenant_id: UUID, hints: Hints) -> list[UseOfSummary]:
+def leave_hints(scope: Scope, hints: Hints) -> list[UseOfSummary]:
     """Store all hints, or none where another transaction holds one of the rows.
 
     Args:
-        db: A connection on which each statement commits by itself; the commit does not wait for the disk.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         hints: The hints.
 
     Returns:
@@ -97,5 +96,5 @@ def leave_hints(db: Transaction, tenant_id: UUID, hints: Hints) -> list[UseOfSum
     for row in rows["readings"]:
         count(Counted.ARTIFACT_READS, row["how"], by=row["readings"])
     asked = {name: json_of(part) for name, part in rows.items()}
-    [(used,)] = _LEAVE.rows(db, {"tenant_id": tenant_id, "session_id": hints.session_id, **asked})
+    [(used,)] = _LEAVE.rows(scope.db, {"tenant_id": scope.tenant_id, "session_id": hints.session_id, **asked})
     return [UseOfSummary(*row) for row in read_rows(used)]

@@ -31,6 +31,7 @@ from models.preflight.policy import (
     read_topic,
 )
 from models.providers.context_limit import names_of
+from models.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ def read_ahead(db: Transaction, query: AheadQuery) -> ReadAhead | None:
         return None
     [row] = rows
     topic_from = len(row) - _OWN_COLUMNS - len(TOPIC_COLUMNS)
-    standing = read_standing(db, query.tenant_id, query.session_id, row[:topic_from])
+    standing = read_standing(Scope(db, query.tenant_id), query.session_id, row[:topic_from])
     most, newest, artifacts = row[-_OWN_COLUMNS:]
     messages = read_newest(cells, query.session_id, read_rows(newest))
     session = standing.session

@@ -28,6 +28,7 @@ from models.learning.progress import learning_settings
 from models.ledger.caps import budget_settings
 from models.recall.user import recall_settings
 from models.retention.tenant_policy import OPERATOR, RETENTION, retention_settings
+from models.scope import Scope
 from models.shadow.reads import shadow_settings
 from models.tenants.tenant import ensure_tenant
 from workers.app import app, asked_to_stop, node, recycled
@@ -252,9 +253,9 @@ def tick() -> str:
     with transaction() as db:
         operator = ensure_tenant(db, OPERATOR)
         redrive(db, operator)
-        enqueue(db, operator, WorkKind.SWEEP, "tables")
-        enqueue(db, operator, WorkKind.SWEEP, CAPS, delay_s=worker_settings().cap_look_s)
+        enqueue(Scope(db, operator), WorkKind.SWEEP, "tables")
+        enqueue(Scope(db, operator), WorkKind.SWEEP, CAPS, delay_s=worker_settings().cap_look_s)
         ask_for_the_night(db, operator, database_now(db), learning_settings())
-        enqueue(db, operator, WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
-        enqueue(db, operator, WorkKind.SWEEP, RETENTION, delay_s=retention_settings().retain_every_s)
+        enqueue(Scope(db, operator), WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
+        enqueue(Scope(db, operator), WorkKind.SWEEP, RETENTION, delay_s=retention_settings().retain_every_s)
     return "asked for what is regular"

@@ -5,7 +5,6 @@ import binascii
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
-from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Depends, Path, Request, Response, status
@@ -22,8 +21,8 @@ from context.text.sanitize import CLEANED, clean_text
 from models.artifacts.artifact import NewArtifact, load_slice, new_artifact, store_artifacts
 from models.artifacts.attachment import NewAttachment, StoredAttachment, add_attachment, load_attachments
 from models.artifacts.settings import artifact_settings
-from models.database import Transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
+from models.scope import Scope
 
 router = APIRouter(prefix="/v1", tags=["artifacts"])
 
@@ -109,11 +108,11 @@ def upload(request: Request, call: UploadCall) -> Response:
     new = _artifact(sent)
     attachment_id = new.artifact.artifact_id
 
-    def store(db: Transaction) -> tuple[bool, StoredAttachment]:
-        added = _store(db, caller.tenant_id, new, replace(sent.said, artifact_id=attachment_id))
-        return added, load_attachments(db, caller.tenant_id, [attachment_id])[attachment_id]
+    def store(scope: Scope) -> tuple[bool, StoredAttachment]:
+        added = _store(scope, new, replace(sent.said, artifact_id=attachment_id))
+        return added, load_attachments(scope, [attachment_id])[attachment_id]
 
-    added, stored = committed(store)
+    added, stored = committed(caller.tenant_id, store)
     answer = _short(stored)
     answer["duplicate"] = not added
     if sent.document.notes:
@@ -134,10 +133,10 @@ def show_attachment(
     """Answer with an attachment's facts; with `?content=true`, also with the beginning of its text."""
     caller = call.caller("read")
     with_content = flag(request, "content", allowed=("content",))
-    with read_transaction() as db:
-        stored = load_attachments(db, caller.tenant_id, [attachment_id]).get(attachment_id)
+    with Scope.read(caller.tenant_id) as scope:
+        stored = load_attachments(scope, [attachment_id]).get(attachment_id)
         text = (
-            load_slice(db, caller.tenant_id, attachment_id, start=0, length=MOST_CONTENT_CHARS)
+            load_slice(scope, attachment_id, start=0, length=MOST_CONTENT_CHARS)
             if stored and with_content
             else None
         )
@@ -247,13 +246,13 @@ def _artifact(sent: Upload) -> NewArtifact:
     return new_artifact(artifact, media_type=said.media_type)
 
 
-def _store(db: Transaction, tenant_id: UUID, new: NewArtifact, said: NewAttachment) -> bool:
+def _store(scope: Scope, new: NewArtifact, said: NewAttachment) -> bool:
     """Store the document, its upload and the resulting work in a transaction."""
-    store_artifacts(db, tenant_id, [new])
-    added = add_attachment(db, tenant_id, replace(said, title=said.title or new.artifact.title))
+    store_artifacts(scope, [new])
+    added = add_attachment(scope, replace(said, title=said.title or new.artifact.title))
     settings = artifact_settings()
     if added and new.artifact.size_chars >= settings.artifact_split_chars:
-        enqueue(db, tenant_id, WorkKind.ARTIFACT, said.artifact_id, delay_s=settings.artifact_debounce_s)
+        enqueue(scope, WorkKind.ARTIFACT, said.artifact_id, delay_s=settings.artifact_debounce_s)
     return added
 
 

@@ -42,9 +42,9 @@ from models.artifacts.summary import UNDECIDED, ReadingState, SummaryKey, Wish, 
 from models.artifacts.summary_cache import tie_summaries, want_anew
 from models.artifacts.summary_lookup import Maker, find_standing
 from models.conversations.session import find_session
-from models.database import Transaction, best_effort_transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.hints import Hints, leave_hints
+from models.scope import Scope
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1/artifacts/{artifact_id}", tags=["artifacts"])
@@ -104,13 +104,13 @@ def show_artifact(artifact_id: ArtifactId, request: Request, call: BareCall) -> 
     caller = call.caller("read")
     check_parameters(request, ("from", "to"))
     asked = _range(request)
-    with read_transaction() as db:
-        facts = find_artifact(db, caller.tenant_id, artifact_id)
+    with Scope.read(caller.tenant_id) as scope:
+        facts = find_artifact(scope, artifact_id)
         if facts is None:
             raise not_found("artifact")
         answer = _facts(facts)
         if asked is not None:
-            answer["slice"] = _slice(db, caller.tenant_id, facts, *asked)
+            answer["slice"] = _slice(scope, facts, *asked)
     return _json(answer)
 
 
@@ -139,20 +139,20 @@ def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
             check_id(getattr(body, field), field)
     focus, maker = normalise(body.focus), find_maker()
 
-    def ask(db: Transaction) -> tuple[ArtifactFacts, ReadingState, str | None]:
-        facts = hold_artifact(db, caller.tenant_id, artifact_id)
+    def ask(scope: Scope) -> tuple[ArtifactFacts, ReadingState, str | None]:
+        facts = hold_artifact(scope, artifact_id)
         if facts is None:
             raise not_found("artifact")
         wish = _wish(_key(facts, focus, maker), focus, body)
-        stands = _want(db, caller.tenant_id, facts, wish, again=body.again, maker=maker)
-        tie_summaries(db, caller.tenant_id, wish.key, session_id=wish.session_id, user_id=wish.user_id)
+        stands = _want(scope, facts, wish, again=body.again, maker=maker)
+        tie_summaries(scope, wish.key, session_id=wish.session_id, user_id=wish.user_id)
         return facts, *stands
 
-    facts, state, reason = committed(ask)
+    facts, state, reason = committed(caller.tenant_id, ask)
     if state is ReadingState.WANTED and body.wait_ms:
         wait_for_work(caller.tenant_id, WorkKind.ARTIFACT, artifact_id, body.wait_ms)
-        with read_transaction() as db:
-            stands = find_standing(db, caller.tenant_id, _key(facts, focus, maker), maker=maker)
+        with Scope.read(caller.tenant_id) as scope:
+            stands = find_standing(scope, _key(facts, focus, maker), maker=maker)
         state, reason = stands or (state, None)
     code = status.HTTP_202_ACCEPTED if state is ReadingState.WANTED else status.HTTP_200_OK
     answer = {"artifact_id": artifact_id, "focus": body.focus, "focus_key": focus.key, "state": state}
@@ -179,12 +179,12 @@ def show_summary(artifact_id: ArtifactId, request: Request, call: BareCall) -> R
         message = f"focus: is too long: at most {MOST_FOCUS_CHARS} characters"
         raise ProblemError("invalid-input", message, field="focus", limit=MOST_FOCUS_CHARS)
     focus, maker = normalise(words), find_maker()
-    with read_transaction() as db:
-        facts = find_artifact(db, caller.tenant_id, artifact_id)
+    with Scope.read(caller.tenant_id) as scope:
+        facts = find_artifact(scope, artifact_id)
         if facts is None:
             raise not_found("artifact")
-        found = find_matches(db, caller.tenant_id, [artifact_id], focus, maker).get(artifact_id)
-        stands = find_standing(db, caller.tenant_id, _key(facts, focus, maker), maker=maker)
+        found = find_matches(scope, [artifact_id], focus, maker).get(artifact_id)
+        stands = find_standing(scope, _key(facts, focus, maker), maker=maker)
     _remember(caller.tenant_id, found, maker)
     if found is None:
         raise _no_summary(request.url.path, focus, stands)
@@ -218,33 +218,29 @@ def _wish(key: SummaryKey, focus: Focus, body: SummaryWish) -> Wish:
 
 
 def _want(
-    db: Transaction, tenant_id: UUID, facts: ArtifactFacts, wish: Wish, *, again: bool, maker: Maker
+    scope: Scope, facts: ArtifactFacts, wish: Wish, *, again: bool, maker: Maker
 ) -> tuple[ReadingState, str | None]:
     """Store the request and its work in a transaction; a rejected summary is not paid for twice."""
     if facts.tokens < LEAST_ARTIFACT_TOKENS:
         return ReadingState.REJECTED, TOO_SMALL
-    stands = find_standing(db, tenant_id, wish.key, maker=maker)
+    stands = find_standing(scope, wish.key, maker=maker)
     if stands is not None and (stands[0] is ReadingState.READY or not (again or stands[1] is None)):
         return stands
     undecided = replace(wish, key=replace(wish.key, prompt_version=UNDECIDED))
-    state = want_summary(
-        db, tenant_id, undecided, ttl_s=artifact_settings().artifact_summary_ttl_s, again=True
-    )
+    state = want_summary(scope, undecided, ttl_s=artifact_settings().artifact_summary_ttl_s, again=True)
     if state is ReadingState.WANTED:
-        enqueue(db, tenant_id, WorkKind.ARTIFACT, facts.artifact_id)
+        enqueue(scope, WorkKind.ARTIFACT, facts.artifact_id)
     return state, None
 
 
 def _remember(tenant_id: UUID, found: Match | None, maker: Maker) -> None:
     """Queue outdated summaries again, count the quality of the match, and record the use, as hints only."""
     try:
-        with best_effort_transaction() as db:
+        with Scope.best_effort(tenant_id) as scope:
             if found and found.other_summarizer and found.answers_focus:
-                want_anew(
-                    db, tenant_id, found.summary, maker, ttl_s=artifact_settings().artifact_summary_ttl_s
-                )
+                want_anew(scope, found.summary, maker, ttl_s=artifact_settings().artifact_summary_ttl_s)
             shown = [found.summary.key] if found else []
-            leave_hints(db, tenant_id, Hints(readings={found.how if found else "none": 1}, summaries=shown))
+            leave_hints(scope, Hints(readings={found.how if found else "none": 1}, summaries=shown))
     except SQLAlchemyError as error:
         log.warning("hint_lost", error=type(error).__name__)
 
@@ -291,13 +287,11 @@ def _number(request: Request, name: str) -> int | None:
     return int(value)
 
 
-def _slice(
-    db: Transaction, tenant_id: UUID, facts: ArtifactFacts, start: int, end: int | None
-) -> dict[str, Any]:
+def _slice(scope: Scope, facts: ArtifactFacts, start: int, end: int | None) -> dict[str, Any]:
     """Read a part of the text; beyond an answer's limit, continue at `next_from`."""
     wanted = min(facts.size_chars if end is None else end, facts.size_chars)
     stop = min(wanted, start + MOST_CONTENT_CHARS)
-    text = load_slice(db, tenant_id, facts.artifact_id, start=start, length=max(stop - start, 0)) or ""
+    text = load_slice(scope, facts.artifact_id, start=start, length=max(stop - start, 0)) or ""
     return {
         "from": start,
         "to": start + len(text),
@@ -350,13 +344,13 @@ def show_artifacts(
     The newest 200 summaries are listed, of all the artifacts together.
     """
     tenant_id = call.caller("read").tenant_id
-    with read_transaction() as db:
-        found = list_artifacts(db, tenant_id, session_id, most=wanted.limit + 1)
-        if not found and find_session(db, tenant_id, session_id) is None:
+    with Scope.read(tenant_id) as scope:
+        found = list_artifacts(scope, session_id, most=wanted.limit + 1)
+        if not found and find_session(scope, session_id) is None:
             raise not_found("session")
         shown = found[: wanted.limit]
         ids = [one.facts.artifact_id for one in shown]
-        summaries = list_focus_summaries(db, tenant_id, ids, most=MOST_SUMMARIES)
+        summaries = list_focus_summaries(scope, ids, most=MOST_SUMMARIES)
     by_artifact: dict[str, list[FocusSummary]] = defaultdict(list)
     for one in summaries:
         by_artifact[one.key.artifact_id].append(one)

@@ -16,7 +16,7 @@ from api.http.call import BodyCall, Parameters
 from context.providers.profiles import FALLBACK, TOP_N, ModelProfile, Tier, resolve_profile
 from models.catalogs.catalog_form import catalog_settings
 from models.catalogs.model_profile import find_prices, list_overrides, list_profiles, load_profile
-from models.database import Transaction, read_transaction
+from models.scope import Scope
 
 router = APIRouter(prefix="/v1", tags=["catalogs"])
 
@@ -42,8 +42,8 @@ class WantedModel(Parameters):
 def show_budgets(call: BodyCall, wanted: Annotated[WantedModel, Query()]) -> Response:
     """Answer with the budget of every kind of model, with the tenant's overrides, and of a named model."""
     caller = call.caller("read")
-    with read_transaction() as db:
-        answer = budgets_answer(db, caller.tenant_id)
+    with Scope.read(caller.tenant_id) as scope:
+        answer = budgets_answer(scope)
     if wanted.model:
         profile = profiles.find(caller.tenant_id, wanted.model)
         answer["resolved"] = {
@@ -54,20 +54,19 @@ def show_budgets(call: BodyCall, wanted: Annotated[WantedModel, Query()]) -> Res
     return Response(orjson.dumps(answer, default=_number), media_type="application/json")
 
 
-def budgets_answer(db: Transaction, tenant_id: UUID) -> dict[str, Any]:
+def budgets_answer(scope: Scope) -> dict[str, Any]:
     """Build the table of budgets for a tenant.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant with the overrides.
+        scope: The transaction and its tenant.
 
     Returns:
         `{budgets, policy}`; the last budget is for all other models.
     """
-    shared, overrides = list_profiles(db), list_overrides(db, tenant_id)
+    shared, overrides = list_profiles(scope.db), list_overrides(scope)
     own = {override.prefix for override in overrides}
     prefixes = sorted({profile.prefix for profile in shared} | own)
-    prices = find_prices(db, prefixes)
+    prices = find_prices(scope.db, prefixes)
     budgets = [
         {
             "model": prefix,
@@ -101,8 +100,8 @@ class ProfileCache:
 
 
 def _load_profile(tenant_id: UUID, model: str) -> ModelProfile:
-    with read_transaction() as db:
-        return load_profile(db, tenant_id, model)
+    with Scope.read(tenant_id) as scope:
+        return load_profile(scope, model)
 
 
 profiles = ProfileCache()

@@ -47,6 +47,7 @@ from models.catalogs.catalog_form import (
 from models.database import best_effort_transaction, read_transaction
 from models.learning.prior_set import SetKind, SetPlace
 from models.learning.served_set import ServedSets, find_served_sets, load_bound_priors
+from models.scope import Scope
 
 log = structlog.get_logger()
 
@@ -133,8 +134,8 @@ class CatalogCache:
             ProblemError: The tenant has no such catalog.
         """
         place = (tenant_id, name)
-        with read_transaction() as db:
-            in_force = find_in_force(db, tenant_id, name)
+        with Scope.read(tenant_id) as scope:
+            in_force = find_in_force(scope, name)
         if in_force is None:
             raise not_found("catalog")
         if is_use and in_force.is_use_due:
@@ -146,8 +147,8 @@ class CatalogCache:
         place = (tenant_id, name)
         try:
             with read_transaction() as db:
-                in_force = find_in_force(db, *place)
-                if in_force is None or has_form(db, *place, _key(in_force)):
+                in_force = find_in_force(Scope(db, place[0]), place[1])
+                if in_force is None or has_form(Scope(db, place[0]), place[1], _key(in_force)):
                     return
             known = self._known(place, in_force)
             if known is None:
@@ -172,8 +173,8 @@ class CatalogCache:
             if known is not None:
                 return known
             with read_transaction() as db:
-                version = load_version(db, *place, with_days=False)
-                form = load_form(db, *place, _key(in_force))
+                version = load_version(Scope(db, place[0]), place[1], with_days=False)
+                form = load_form(Scope(db, place[0]), place[1], _key(in_force))
             if version is None:
                 raise not_found("catalog")
             loaded = LoadedCatalog(version, form, lambda catalog: _prepare(place, in_force, catalog))
@@ -198,7 +199,9 @@ def _key(in_force: InForce) -> FormKey:
 def _prepare(place: Place, in_force: InForce, catalog: Catalog) -> PreparedCatalog:
     """Compute a form and store it."""
     with read_transaction() as db:
-        earlier = load_earlier(db, *place, versions=catalog_settings().catalog_former_versions)
+        earlier = load_earlier(
+            Scope(db, place[0]), place[1], versions=catalog_settings().catalog_former_versions
+        )
     lost = [entry for digest, body in earlier for entry in read_version(body, digest, {}).entries]
     prepared = prepare_catalog(catalog, lost)
     _store(place, in_force, catalog, prepared)
@@ -209,7 +212,7 @@ def _store(place: Place, in_force: InForce, catalog: Catalog, prepared: Prepared
     """Store a form for other processes and later starts; a failure only costs them the computing."""
     try:
         with best_effort_transaction() as db:
-            store_form(db, *place, _key(in_force), pack_prepared(catalog, prepared))
+            store_form(Scope(db, place[0]), place[1], _key(in_force), pack_prepared(catalog, prepared))
     except SQLAlchemyError as error:
         log.warning("catalog_form_not_stored", digest=catalog.digest, error=type(error).__name__)
 
@@ -217,7 +220,7 @@ def _store(place: Place, in_force: InForce, catalog: Catalog, prepared: Prepared
 def _note_use(place: Place) -> None:
     try:
         with best_effort_transaction() as db:
-            note_use(db, *place)
+            note_use(Scope(db, place[0]), place[1])
     except SQLAlchemyError as error:
         log.warning("hint_lost", error=type(error).__name__)
 
@@ -283,7 +286,7 @@ class PriorCache:
     def _sets(self, place: Place) -> ServedSets:
         def read() -> ServedSets:
             with read_transaction() as db:
-                return find_served_sets(db, place[0], [place[1]]).get(place[1], NO_SETS)
+                return find_served_sets(Scope(db, place[0]), [place[1]]).get(place[1], NO_SETS)
 
         return self._served.find(place, read)
 

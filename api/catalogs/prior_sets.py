@@ -1,7 +1,6 @@
 """Sets of priors of a catalog over HTTP: list them, go back, and serve one to a share of sessions."""
 
 from dataclasses import asdict
-from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Response
@@ -13,11 +12,11 @@ from api.catalogs.routes import CatalogName
 from api.http.call import Body, BodyCall, documented
 from api.http.errors import ProblemError, committed, not_found
 from context.types import JsonObject
-from models.database import Transaction, read_transaction
 from models.learning.canary import start_canary, stop_canary
 from models.learning.prior_set import OtherSetError, SetKind, SetPlace, roll_back
 from models.learning.progress import find_canary_share, learning_settings, set_canary_share
 from models.learning.set_listing import SetFacts, list_sets
+from models.scope import Scope
 from models.tenants.tenant import Caller
 
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])
@@ -60,8 +59,8 @@ class WantedShare(Body):
 def show_priors(name: CatalogName, call: BodyCall) -> Response:
     """Answer with the newest sets of priors for a catalog's rankings: figures, judgement, and times."""
     caller = call.caller("read")
-    with read_transaction() as db:
-        found = list_sets(db, caller.tenant_id, kind=SetKind.RANKING, name=name, most=MOST_SETS)
+    with Scope.read(caller.tenant_id) as scope:
+        found = list_sets(scope, kind=SetKind.RANKING, name=name, most=MOST_SETS)
     return _json({"sets": [_entry(one) for one in found]})
 
 
@@ -84,12 +83,12 @@ def roll_back_priors(name: CatalogName, call: BodyCall) -> Response:
     caller, wanted = call.caller("admin"), call.body(SetToRollBack)
     place = SetPlace(caller.tenant_id, SetKind.RANKING, name)
 
-    def go_back(db: Transaction) -> int | None:
+    def go_back(scope: Scope) -> int | None:
         reason = f"taken out of force {_by(caller)}"
-        return roll_back(db, place, reason=reason, version=wanted.version)
+        return roll_back(scope.db, place, reason=reason, version=wanted.version)
 
     try:
-        before = committed(go_back)
+        before = committed(caller.tenant_id, go_back)
     except OtherSetError as error:
         raise ProblemError(
             "priors-conflict",
@@ -116,14 +115,14 @@ def start_prior_canary(name: CatalogName, call: BodyCall) -> Response:
     place = SetPlace(caller.tenant_id, SetKind.RANKING, name)
     days = wanted.days or learning_settings().learn_canary_days
 
-    def start(db: Transaction) -> list[SetFacts]:
+    def start(scope: Scope) -> list[SetFacts]:
         reason = f"served to {wanted.share:.0%} of sessions {_by(caller)}"
-        start_canary(db, place, wanted.version, share=wanted.share, days=days, reason=reason)
-        found = list_sets(db, caller.tenant_id, kind=SetKind.RANKING, name=name, most=MOST_SETS)
+        start_canary(scope.db, place, wanted.version, share=wanted.share, days=days, reason=reason)
+        found = list_sets(scope, kind=SetKind.RANKING, name=name, most=MOST_SETS)
         return [one for one in found if one.version == wanted.version]
 
     try:
-        started = committed(start)
+        started = committed(caller.tenant_id, start)
     except LookupError:
         raise not_found("set of priors any more") from None
     return _json({"sets": [_entry(one) for one in started]})
@@ -139,7 +138,7 @@ def stop_prior_canary(name: CatalogName, call: BodyCall) -> Response:
     place = SetPlace(caller.tenant_id, SetKind.RANKING, name)
     reason = f"canary stopped {_by(caller)}"
     try:
-        serving = committed(lambda db: stop_canary(db, place, reason=reason))
+        serving = committed(caller.tenant_id, lambda scope: stop_canary(scope.db, place, reason=reason))
     except LookupError:
         raise not_found("canary") from None
     return _json({"in_force": serving})
@@ -149,8 +148,8 @@ def stop_prior_canary(name: CatalogName, call: BodyCall) -> Response:
 def show_canary_share(call: BodyCall) -> Response:
     """Answer with the share of sessions to which a night's better set is served first."""
     tenant_id = call.caller("read").tenant_id
-    with read_transaction() as db:
-        return _answer_share(db, tenant_id)
+    with Scope.read(tenant_id) as scope:
+        return _answer_share(scope)
 
 
 @shares.put(
@@ -162,15 +161,15 @@ def put_canary_share(call: BodyCall) -> Response:
     """Replace the tenant's share for the sets of later nights; a running canary keeps its own."""
     tenant_id, wanted = call.caller("admin").tenant_id, call.body(WantedShare)
 
-    def put(db: Transaction) -> Response:
-        set_canary_share(db, tenant_id, wanted.share)
-        return _answer_share(db, tenant_id)
+    def put(scope: Scope) -> Response:
+        set_canary_share(scope, wanted.share)
+        return _answer_share(scope)
 
-    return committed(put)
+    return committed(tenant_id, put)
 
 
-def _answer_share(db: Transaction, tenant_id: UUID) -> Response:
-    return _json(find_canary_share(db, tenant_id, learning_settings())._asdict())
+def _answer_share(scope: Scope) -> Response:
+    return _json(find_canary_share(scope, learning_settings())._asdict())
 
 
 def _by(caller: Caller) -> str:

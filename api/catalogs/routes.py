@@ -37,7 +37,8 @@ from context.tool_plans.lexical import gap_warning
 from context.types import JsonObject
 from models.catalogs.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
 from models.catalogs.catalog_form import catalog_settings
-from models.database import database_now, read_transaction
+from models.database import database_now
+from models.scope import Scope
 from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
@@ -122,16 +123,16 @@ def store_catalog(name: CatalogName, call: CatalogCall) -> Response:
     ladder = Ladder(catalog)
     body = ladder.text(range(ladder.entries), 0, "")
     changed = committed(
-        lambda db: put_catalog(
-            db,
-            caller.tenant_id,
+        caller.tenant_id,
+        lambda scope: put_catalog(
+            scope,
             name,
             catalog,
             body=body,
             tokens=ladder.whole.tokens,
-            now=database_now(db),
+            now=database_now(scope.db),
             keep_versions=settings.catalog_keep_versions,
-        )
+        ),
     )
     later = None
     if ladder.whole.bytes <= settings.catalog_prepare_at_put_bytes:
@@ -171,8 +172,8 @@ def show_catalog(
 ) -> Response:
     """Answer with a catalog and its digest: the version in force, or the version of a given digest."""
     caller = call.caller("read")
-    with read_transaction() as db:
-        version = load_version(db, caller.tenant_id, name, wanted.digest, with_days=False)
+    with Scope.read(caller.tenant_id) as scope:
+        version = load_version(scope, name, wanted.digest, with_days=False)
     if version is None:
         raise not_found("catalog, or no such version of it any more")
     if if_none_match and _etag(version.digest) in {each.strip() for each in if_none_match.split(",")}:
@@ -184,8 +185,8 @@ def show_catalog(
 def list_all(call: BodyCall) -> Response:
     """Answer with every catalog in force, by name, without entries."""
     caller = call.caller("read")
-    with read_transaction() as db:
-        found = list_catalogs(db, caller.tenant_id)
+    with Scope.read(caller.tenant_id) as scope:
+        found = list_catalogs(scope)
     answer = {"catalogs": [asdict(each) for each in found]}
     return Response(orjson.dumps(answer), media_type="application/json")
 
@@ -194,7 +195,7 @@ def list_all(call: BodyCall) -> Response:
 def delete(name: CatalogName, call: BodyCall) -> Response:
     """Delete a catalog with all versions; plans made from the catalog stay, with its digest."""
     caller = call.caller("write")
-    removed = committed(lambda db: delete_catalog(db, caller.tenant_id, name))
+    removed = committed(caller.tenant_id, lambda scope: delete_catalog(scope, name))
     if not removed:
         raise not_found("catalog")
     answer = {"removed": removed, "invalidated": {}, "requeued": 0}

@@ -28,9 +28,10 @@ from context.window.types import Window
 from models.conversations.session_state import SessionState, compression_settings
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import activate_prepared
-from models.database import best_effort_transaction, read_transaction
+from models.database import best_effort_transaction
 from models.learning.speculation import PREPARED, note_used
 from models.recall.index import is_indexed
+from models.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -164,21 +165,22 @@ def settle(
         return standing, None
     try:
         with best_effort_transaction() as db:
-            if not is_indexed(db, tenant_id, session, through_seq=session.prepared_seq):
+            scope = Scope(db, tenant_id)
+            if not is_indexed(scope, session, through_seq=session.prepared_seq):
                 return standing, None
-            version = activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+            version = activate_prepared(scope, session.session_id, generation=session.generation)
             if version is not None and keep:
                 saved = session.load.input_tokens - session.prepared_load.input_tokens
-                note_used(db, tenant_id, PREPARED, saved_tokens=saved)
+                note_used(scope, PREPARED, saved_tokens=saved)
             if not keep:
-                would = find_standing(db, tenant_id, session.session_id, asked.model)
+                would = find_standing(scope, session.session_id, asked.model)
                 db.rollback()
                 return would or standing, why if version is not None else None
     except SQLAlchemyError as error:
         log.warning("activation_put_off", session_id=session.session_id, error=type(error).__name__)
         return standing, None
-    with read_transaction() as db:
-        settled = find_standing(db, tenant_id, session.session_id, asked.model)
+    with Scope.read(tenant_id) as scope:
+        settled = find_standing(scope, session.session_id, asked.model)
     return settled or standing, why if version is not None else None
 
 

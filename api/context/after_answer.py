@@ -14,10 +14,10 @@ from api.context.fill import FilledWindow
 from models.conversations.served_window import NewWindow, keep_window, served_window_settings
 from models.conversations.session import remember_request
 from models.conversations.standing import SessionSnapshot
-from models.database import best_effort_transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextUnavailableError
 from models.erasure.kept_receipts import receipt_digest
+from models.scope import Scope
 from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
@@ -41,11 +41,10 @@ def learn_request(tenant_id: UUID, standing: SessionSnapshot, asked: RequestSize
     if seen == now and not pressing:
         return
     try:
-        with best_effort_transaction() as db:
+        with Scope.best_effort(tenant_id) as scope:
             if seen != now:
                 remember_request(
-                    db,
-                    tenant_id,
+                    scope,
                     session,
                     model=asked.model,
                     window=window,
@@ -55,7 +54,7 @@ def learn_request(tenant_id: UUID, standing: SessionSnapshot, asked: RequestSize
                     max_tokens=budget.max_tokens,
                 )
             if pressing:
-                enqueue(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
+                enqueue(scope, WorkKind.SUMMARIZE, session.session_id)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session.session_id, error=type(error).__name__)
 
@@ -98,7 +97,7 @@ def _keep(tenant_id: UUID, new: NewWindow) -> None:
     keep_to(tenant_id)
     erased = receipt_digest(tenant_id, "session", new.session_id)
     try:
-        with best_effort_transaction() as db:
-            keep_window(db, tenant_id, new, served_window_settings(), erased_sha256=erased)
+        with Scope.best_effort(tenant_id) as scope:
+            keep_window(scope, new, served_window_settings(), erased_sha256=erased)
     except (SQLAlchemyError, TextUnavailableError) as error:
         log.warning("hint_lost", session_id=new.session_id, error=type(error).__name__)

@@ -37,9 +37,10 @@ from models.artifacts.settings import planning_settings
 from models.artifacts.summary_lookup import QuestionKeys, StoredForQuestion
 from models.conversations.session import hold_generation
 from models.conversations.session_state import SessionState
-from models.database import Transaction, best_effort_transaction, read_transaction
+from models.database import Transaction, best_effort_transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.learning.speculation import What, find_record, price_share
+from models.scope import Scope
 
 log = structlog.get_logger()
 
@@ -206,13 +207,14 @@ def _ask(
         return found
     try:
         with best_effort_transaction() as db:
-            if not hold_generation(db, question.tenant_id, session_id, session.generation):
+            scope = Scope(db, question.tenant_id)
+            if not hold_generation(scope, session_id, session.generation):
                 return None
             if not _is_worth_it(db, question, artifacts):
                 return found
             if found is None or found.state is PlanState.FAILED:
-                want_plan(db, question.tenant_id, key, _wish(question, artifacts))
-            enqueue(db, question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, awaited=question.wait_ms > 0)
+                want_plan(scope, key, _wish(question, artifacts))
+            enqueue(scope, WorkKind.CONTEXT_PLAN, session_id, awaited=question.wait_ms > 0)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
         return found
@@ -230,13 +232,14 @@ PLAN_TOKENS, PLAN_TOKENS_EACH = 400, 150
 
 def _is_worth_it(db: Transaction, question: ArtifactQuestion, artifacts: Sequence[Artifact]) -> bool:
     """Tell whether a plan would save more than its call costs; always for a waiting caller."""
+    scope = Scope(db, question.tenant_id)
     if question.wait_ms:
         return True
     maker = question.chosen.planner or in_force.planner.find() or ""
     model = question.session.model if question.session else None
     default = planning_settings().artifact_price_share
-    share = price_share(db, question.tenant_id, maker=maker, answering=model or "", default=default)
-    record, account = find_record(db, question.tenant_id, What(SpeculationPurpose.PLAN, FocusOrigin.REQUEST))
+    share = price_share(scope, maker=maker, answering=model or "", default=default)
+    record, account = find_record(scope, What(SpeculationPurpose.PLAN, FocusOrigin.REQUEST))
     tokens = PLAN_TOKENS + PLAN_TOKENS_EACH * len(artifacts)
     guess = Guess(PLAN_USES, expected_saving(PLAN_SAVING, record), tokens, share)
     block = sum(min(one.tokens, USUAL_READING_TOKENS) for one in artifacts)
@@ -264,10 +267,8 @@ def _is_asked(question: ArtifactQuestion, key: PlanKey, found: ArtifactPlanRecor
         return found.state is not PlanState.READY
     if found.state is PlanState.WANTED:
         return False
-    with read_transaction() as db:
-        return may_plan_again(
-            db, question.tenant_id, key, planner=question.chosen.planner or in_force.planner.find()
-        )
+    with Scope.read(question.tenant_id) as scope:
+        return may_plan_again(scope, key, planner=question.chosen.planner or in_force.planner.find())
 
 
 def _wish(question: ArtifactQuestion, artifacts: Sequence[Artifact]) -> PlanWish:
@@ -287,8 +288,8 @@ def _attached(artifacts: Sequence[Artifact]) -> list[str]:
 
 
 def _find(tenant_id: UUID, key: PlanKey) -> ArtifactPlanRecord | None:
-    with read_transaction() as db:
-        return find_plan(db, tenant_id, key)
+    with Scope.read(tenant_id) as scope:
+        return find_plan(scope, key)
 
 
 def _find_near(

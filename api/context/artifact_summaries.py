@@ -28,8 +28,9 @@ from models.artifacts.summary_lookup import (
     load_for_question,
     load_ready,
 )
-from models.database import Transaction, read_transaction
+from models.database import read_transaction
 from models.due_work.heartbeat import ARTIFACT_PROMPT, find_agreed
+from models.scope import Scope
 
 log = structlog.get_logger()
 
@@ -118,8 +119,7 @@ class Match:
 
 
 def find_matches(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     artifact_ids: Sequence[str],
     focus: Focus,
     maker: Maker,
@@ -132,8 +132,7 @@ def find_matches(
     The order: a summary of the maker in force, of another maker for the same focus, for a near focus.
 
     Args:
-        db: A transaction.
-        tenant_id: The artifacts' tenant.
+        scope: The transaction and its tenant.
         artifact_ids: The artifacts' ids.
         focus: The reader's question.
         maker: The summarizer in force, and its prompt.
@@ -143,27 +142,25 @@ def find_matches(
     if not artifact_ids:
         return {}
     if stored is None or not stored.serves(focus.key, artifact_ids):
-        stored = load_for_question(db, tenant_id, None, artifact_ids, QuestionKeys(focus.key, ""))
+        stored = load_for_question(scope, None, artifact_ids, QuestionKeys(focus.key, ""))
     own = stored.find_exact(artifact_ids, maker, ready_by)
     left = [one for one in artifact_ids if one not in own]
     others = stored.find_exact(left, ANYBODY, ready_by) if maker.is_known else {}
     left = [one for one in left if one not in others]
     return {
-        **_near(db, tenant_id, stored.find_candidates(left, ready_by), focus, maker),
+        **_near(scope, stored.find_candidates(left, ready_by), focus, maker),
         **{one: Match(ReadingForm.NEAR, summary, other_summarizer=True) for one, summary in others.items()},
         **{one: Match(ReadingForm.EXACT, summary) for one, summary in own.items()},
     }
 
 
-def _near(
-    db: Transaction, tenant_id: UUID, candidates: Sequence[Candidate], focus: Focus, maker: Maker
-) -> dict[str, Match]:
+def _near(scope: Scope, candidates: Sequence[Candidate], focus: Focus, maker: Maker) -> dict[str, Match]:
     chosen: dict[str, tuple[Candidate, float]] = {}
     for artifact_id, by_focus in _by_artifact(candidates, maker).items():
         best = nearest(focus, list(by_focus))
         if best:
             chosen[artifact_id] = by_focus[best[0]], best[1]
-    found = load_ready(db, tenant_id, [one.key for one, _ in chosen.values()])
+    found = load_ready(scope, [one.key for one, _ in chosen.values()])
     return {
         artifact_id: Match(ReadingForm.NEAR, found[one.key], similarity, not one.is_of(maker))
         for artifact_id, (one, similarity) in chosen.items()
@@ -230,14 +227,11 @@ INDEX_AT_ONCE_CHARS = 200_000
 """Longest text indexed during a read, in characters; a longer text waits for the worker's index."""
 
 
-def load_texts(
-    db: Transaction, tenant_id: UUID, wanted: Sequence[Artifact], *, most_bytes: int
-) -> dict[str, CachedText]:
+def load_texts(scope: Scope, wanted: Sequence[Artifact], *, most_bytes: int) -> dict[str, CachedText]:
     """Load the texts of the tenant's artifacts in order, up to a total size.
 
     Args:
-        db: A transaction.
-        tenant_id: The artifacts' tenant.
+        scope: The transaction and its tenant.
         wanted: The artifacts, just found among the tenant's rows.
         most_bytes: Limit of the total size, in characters; the rest is not read.
 
@@ -255,14 +249,14 @@ def load_texts(
             missing[artifact.artifact_id] = artifact
         else:
             found[artifact.artifact_id] = known
-    return found | _read(db, tenant_id, missing)
+    return found | _read(scope, missing)
 
 
-def _read(db: Transaction, tenant_id: UUID, missing: Mapping[str, Artifact]) -> dict[str, CachedText]:
+def _read(scope: Scope, missing: Mapping[str, Artifact]) -> dict[str, CachedText]:
     if not missing:
         return {}
-    contents = load_contents(db, tenant_id, missing)
-    passages = load_passages(db, tenant_id, missing, version=INDEX_VERSION)
+    contents = load_contents(scope, missing)
+    passages = load_passages(scope, missing, version=INDEX_VERSION)
     found = {}
     for artifact_id, content in contents.items():
         index = _index(missing[artifact_id], content, passages.get(artifact_id))

@@ -33,6 +33,7 @@ from models.artifacts.summary import SummaryKey
 from models.artifacts.summary_lookup import ANYBODY, Maker, StoredForQuestion, load_for_question
 from models.artifacts.use import Use, find_old, load_uses
 from models.database import Transaction, read_transaction
+from models.scope import Scope
 
 PARTIAL_METHODS = frozenset({"extractive", "summary-of-excerpt"})
 """Methods with a result from some passages only."""
@@ -93,7 +94,7 @@ def gather_artifacts(question: ArtifactQuestion) -> ArtifactSelection:
     inline = read_attachments(question.attachments)
     with read_transaction() as db:
         uses = _uses(db, question)
-        attached = [*find_attachments(db, question.tenant_id, question.attachments), *inline]
+        attached = [*find_attachments(Scope(db, question.tenant_id), question.attachments), *inline]
         artifacts = [
             artifact
             for artifact in all_artifacts((), _historical(uses), attached)
@@ -152,7 +153,7 @@ def _uses(db: Transaction, question: ArtifactQuestion) -> Sequence[Use]:
     if question.ahead and question.ahead.uses is not None:
         return question.ahead.uses
     bounds = {"after_seq": session.start_seq, "newest": planning_settings().artifact_newest}
-    return load_uses(db, question.tenant_id, session.session_id, **bounds)
+    return load_uses(Scope(db, question.tenant_id), session.session_id, **bounds)
 
 
 def _historical(uses: Sequence[Use]) -> list[Artifact]:
@@ -170,7 +171,7 @@ def _read(
         by_id, key=lambda one: (not one.metadata.get("attached"), -one.timestamp.timestamp())
     )
     texts = load_texts(
-        db, question.tenant_id, newest_first, most_bytes=planning_settings().artifact_read_bytes
+        Scope(db, question.tenant_id), newest_first, most_bytes=planning_settings().artifact_read_bytes
     )
     texts |= {
         artifact.artifact_id: brought_text(question.tenant_id, artifact, artifact.content)
@@ -207,7 +208,9 @@ def _stored(db: Transaction, question: ArtifactQuestion, artifacts: Sequence[Art
     ahead, session = question.ahead.stored if question.ahead else None, question.session
     if ahead and ahead.keys == keys and ahead.serves(keys.focus_key, ids):
         return ahead
-    return load_for_question(db, question.tenant_id, session.session_id if session else None, ids, keys)
+    return load_for_question(
+        Scope(db, question.tenant_id), session.session_id if session else None, ids, keys
+    )
 
 
 def _find_matches(
@@ -231,7 +234,12 @@ def _find_matches(
         asked = ((focused, focus), (sorted(whole), normalise("")))
         found = [
             find_matches(
-                db, question.tenant_id, ids, wanted, question.in_force, ready_by=ready_by, stored=stored
+                Scope(db, question.tenant_id),
+                ids,
+                wanted,
+                question.in_force,
+                ready_by=ready_by,
+                stored=stored,
             )
             for ids, wanted in asked
         ]

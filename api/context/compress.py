@@ -32,11 +32,11 @@ from models.conversations.session import cut_session, find_session
 from models.conversations.session_notes import remember_refusal
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import activate_prepared
-from models.database import Transaction, read_transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.hints import Hints
 from models.providers.context_limit import Sighting, SightingSource, learn_limit
 from models.recall.index import is_indexed
+from models.scope import Scope
 from models.tenants.tenant import Caller
 
 log = structlog.get_logger()
@@ -149,19 +149,19 @@ def _make_smaller(prepared: PreparedRequest, refusal: _Refusal) -> FilledWindow:
 
 
 def _find_again(loaded: LoadedRequest) -> SessionSnapshot | None:
-    with read_transaction() as db:
-        return find_standing(db, loaded.tenant_id, loaded.session_id, loaded.request.model)
+    with Scope.read(loaded.tenant_id) as scope:
+        return find_standing(scope, loaded.session_id, loaded.request.model)
 
 
 def _remember(tenant_id: UUID, session_id: str, refusal: _Refusal) -> None:
     """Record a refusal of some parts for later windows; without a stored session for none."""
 
-    def remember(db: Transaction) -> None:
-        session = find_session(db, tenant_id, session_id)
+    def remember(scope: Scope) -> None:
+        session = find_session(scope, session_id)
         if session is not None:
-            remember_refusal(db, tenant_id, session, most_images=refusal.most_images)
+            remember_refusal(scope, session, most_images=refusal.most_images)
 
-    committed(remember)
+    committed(tenant_id, remember)
 
 
 def _answer(filled: FilledWindow) -> Response:
@@ -238,7 +238,7 @@ def _learn(caller: Caller, session_id: str, model: str, refusal: _Refusal) -> No
         return
     seen = Sighting(model, session_id, limit_tokens, refusal.source, caller.key_id)
     floor = shared_floor(profiles.find(caller.tenant_id, model))
-    committed(lambda db: learn_limit(db, caller.tenant_id, seen, floor_tokens=floor))
+    committed(caller.tenant_id, lambda scope: learn_limit(scope, seen, floor_tokens=floor))
 
 
 def _settle(loaded: LoadedRequest, seen: SessionSnapshot) -> SessionSnapshot | None:
@@ -247,11 +247,11 @@ def _settle(loaded: LoadedRequest, seen: SessionSnapshot) -> SessionSnapshot | N
     if not session.has_prepared:
         return seen
 
-    def activate(db: Transaction) -> None:
-        if is_indexed(db, tenant_id, session, through_seq=session.prepared_seq):
-            activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+    def activate(scope: Scope) -> None:
+        if is_indexed(scope, session, through_seq=session.prepared_seq):
+            activate_prepared(scope, session.session_id, generation=session.generation)
 
-    committed(activate)
+    committed(tenant_id, activate)
     return loaded.at(_find_again(loaded)).standing
 
 
@@ -259,13 +259,13 @@ def _cut(tenant_id: UUID, seen: SessionSnapshot, cut: EmergencyCut) -> bool:
     """Record the cut and queue a summary of the omitted turns, in a transaction."""
     session = seen.session
 
-    def leave_out(db: Transaction) -> bool:
-        was_cut = cut_session(db, tenant_id, session, cut)
+    def leave_out(scope: Scope) -> bool:
+        was_cut = cut_session(scope, session, cut)
         if was_cut:
-            enqueue(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
+            enqueue(scope, WorkKind.SUMMARIZE, session.session_id)
         return was_cut
 
-    was_cut = committed(leave_out)
+    was_cut = committed(tenant_id, leave_out)
     log.info(
         "window_compressed",
         session_id=session.session_id,

@@ -29,8 +29,8 @@ from context.window.emergency import certify_left_out
 from context.window.outgoing import RefusedBefore
 from context.wire.edit import with_speakers
 from models.artifacts.settings import planning_settings
-from models.database import read_transaction
 from models.recall.user import recall_settings
+from models.scope import Scope
 from models.telemetry.tracing import span
 
 LEAN_RELEVANCE = 0.75
@@ -244,8 +244,8 @@ def _open(
     going_on = tail if prepared.variant.shows_whole else open_turn_of(tail, prepared.given.new)
     if standing is None or not any(message.answer_ids for message in going_on):
         return tail, frozenset()
-    with read_transaction() as db:
-        whole = restore_messages(db, prepared.tenant_id, standing.session.session_id, going_on)
+    with Scope.read(prepared.tenant_id) as scope:
+        whole = restore_messages(scope, standing.session.session_id, going_on)
     put_back = put_back_newest if prepared.variant.shows_whole else fit_restored
     restored = put_back(going_on, whole, room_tokens=room_tokens)
     shown = {

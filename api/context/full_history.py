@@ -17,7 +17,7 @@ from models.conversations.history import load_newest
 from models.conversations.session import find_session
 from models.conversations.session_state import NOTHING_PREPARED
 from models.conversations.standing import SessionSnapshot, under_compaction
-from models.database import read_transaction
+from models.scope import Scope
 
 
 def stand_under(
@@ -54,10 +54,8 @@ def stand_under(
         return replace(standing, session=session, summary=None)
     if not standing.compactions:
         return standing
-    with read_transaction() as db:
-        return under_compaction(
-            db, tenant_id, standing, model=request.model, budget=budget, wire=request.wire
-        )
+    with Scope.read(tenant_id) as scope:
+        return under_compaction(scope, standing, model=request.model, budget=budget, wire=request.wire)
 
 
 def _brings_own(request: ContextRequest, new: Sequence[Message]) -> bool:
@@ -139,13 +137,13 @@ def _count_known(
 
 def _load(tenant_id: UUID, session_id: str, *, most: int) -> list[Message]:
     """Load the newest messages since the last reset, with large results put back."""
-    with read_transaction() as db:
-        session = find_session(db, tenant_id, session_id)
+    with Scope.read(tenant_id) as scope:
+        session = find_session(scope, session_id)
         if session is None:
             return []
         bounds = {"after_seq": session.start_seq, "up_to_seq": session.last_seq, "most": most}
-        stored = load_newest(db, tenant_id, session_id, **bounds)
-        stored = restore_messages(db, tenant_id, session_id, stored)
+        stored = load_newest(scope, session_id, **bounds)
+        stored = restore_messages(scope, session_id, stored)
     return stored[leading_system(stored) :] if len(stored) < most else stored
 
 

@@ -24,6 +24,7 @@ from models.recall.index import RecallKey
 from models.recall.search import find_passages
 from models.recall.user import RecallSettings, UserKey, find_only_user, recall_settings, recalls_users
 from models.recall.user_search import find_user_passages
+from models.scope import Scope
 
 log = structlog.get_logger()
 
@@ -235,12 +236,13 @@ def user_limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budge
 
 
 def _search(db: Transaction, asked: UserQuestion) -> RecallOffer:
+    scope = Scope(db, asked.tenant_id)
     limits = asked.limits
-    if not recalls_users(db, asked.tenant_id):
+    if not recalls_users(scope):
         return RecallOffer(status=RecallStatus.OFF)
     user_id = asked.user_id
     if user_id is None and asked.session_id is not None:
-        user_id = find_only_user(db, asked.tenant_id, asked.session_id)
+        user_id = find_only_user(scope, asked.session_id)
     if user_id is None:
         return RecallOffer(status=RecallStatus.NO_USER)
     if limits.is_skipped or only_agrees(asked.question):

@@ -17,13 +17,13 @@ from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session import find_session
 from models.conversations.session_state import SessionState, compression_settings
 from models.conversations.standing import load_compactions
-from models.database import best_effort_transaction, read_transaction, transaction
 from models.learning.cache_found import (
     SETTLED_REPORTS,
     find_found,
     note_found,
 )
 from models.providers.calibration import find_calibration, keep_calibration, load_reported_turns
+from models.scope import Scope
 from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
@@ -87,17 +87,16 @@ def _check_all(tenant_id: UUID, found: list[_CacheReport]) -> None:
     keep_to(tenant_id)
     for one in found:
         try:
-            with best_effort_transaction() as db:
+            with Scope.best_effort(tenant_id) as scope:
                 is_compared = note_found(
-                    db,
-                    tenant_id,
+                    scope,
                     one.session_id,
                     after_seq=one.after_seq,
                     model=one.model,
                     report=one.report,
                     cached_tokens=one.cached_tokens,
                 )
-                lesson = find_found(db, tenant_id, one.model) if is_compared else None
+                lesson = find_found(scope, one.model) if is_compared else None
         except SQLAlchemyError as error:
             log.warning("cache_check_failed", session_id=one.session_id, error=type(error).__name__)
             return
@@ -152,19 +151,19 @@ def _learn_all(tenant_id: UUID, lessons: list[_ReportedTurn]) -> None:
 
 
 def _learn(tenant_id: UUID, lesson: _ReportedTurn) -> None:
-    with read_transaction() as db:
-        session = find_session(db, tenant_id, lesson.session_id)
+    with Scope.read(tenant_id) as scope:
+        session = find_session(scope, lesson.session_id)
         if session is None or _leaves_out(session, lesson.model):
             return
-        if load_compactions(db, tenant_id, lesson.session_id, after_seq=session.start_seq):
+        if load_compactions(scope, lesson.session_id, after_seq=session.start_seq):
             return
         turns = load_reported_turns(
-            db, tenant_id, lesson.session_id, lesson.turn_index, served=session.max_tokens is not None
+            scope, lesson.session_id, lesson.turn_index, served=session.max_tokens is not None
         )
         growth = measure_growth(turns)
         if growth is None:
             return
-        seen = find_calibration(db, tenant_id, lesson.model)
+        seen = find_calibration(scope, lesson.model)
     learned = observe(
         seen,
         model=model_key(lesson.model),
@@ -172,8 +171,8 @@ def _learn(tenant_id: UUID, lesson: _ReportedTurn) -> None:
         reported=growth.reported,
         reports=growth.reports,
     )
-    with transaction() as db:
-        kept = keep_calibration(db, tenant_id, seen, learned)
+    with Scope.write(tenant_id) as scope:
+        kept = keep_calibration(scope, seen, learned)
     if kept:
         calibrations.learn(tenant_id, lesson.model, learned)
 

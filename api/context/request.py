@@ -35,8 +35,8 @@ from models.artifacts.attachment import load_attachments
 from models.conversations.session_notes import tenant_history_limit
 from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot
-from models.database import Transaction
 from models.providers.context_limit import find_limit
+from models.scope import Scope
 
 MOST_ATTACHMENTS = 50
 
@@ -103,7 +103,7 @@ def _inline(place: int, wanted: RequestAttachment) -> Artifact:
     return _attached(replace(artifact, kind=document.kind), wanted)
 
 
-def find_attachments(db: Transaction, tenant_id: UUID, wanted: Sequence[RequestAttachment]) -> list[Artifact]:
+def find_attachments(scope: Scope, wanted: Sequence[RequestAttachment]) -> list[Artifact]:
     """Find the documents named by id in the request, in order.
 
     Raises:
@@ -111,7 +111,7 @@ def find_attachments(db: Transaction, tenant_id: UUID, wanted: Sequence[RequestA
     """
     named = [(place, each) for place, each in enumerate(wanted) if each.attachment_id is not None]
     ids = [each.attachment_id or "" for _, each in named if is_artifact_id(each.attachment_id or "")]
-    stored = load_attachments(db, tenant_id, ids)
+    stored = load_attachments(scope, ids)
     found = []
     for place, each in named:
         attachment = stored.get(each.attachment_id or "")
@@ -338,14 +338,12 @@ class WindowLimits:
 NO_LIMITS = WindowLimits()
 
 
-def find_limits(
-    db: Transaction, tenant_id: UUID, model: str, session_id: str, standing: SessionSnapshot | None
-) -> WindowLimits:
+def find_limits(scope: Scope, model: str, session_id: str, standing: SessionSnapshot | None) -> WindowLimits:
     """Find the limits of a session's windows, also before its first turn."""
     if standing is not None:
         session = standing.session
         return WindowLimits(standing.learned_limit, session.history_limit, session.usual_budget)
-    return WindowLimits(find_limit(db, tenant_id, model, session_id), tenant_history_limit(db, tenant_id))
+    return WindowLimits(find_limit(scope, model, session_id), tenant_history_limit(scope))
 
 
 def budget_of(request: ContextRequest, limits: WindowLimits) -> Budget:

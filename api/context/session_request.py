@@ -28,8 +28,8 @@ from context.tokens.budget import Budget
 from models.artifacts.settings import planning_settings
 from models.conversations.session_state import LEAST_TURNS, MESSAGES_OF_STEPS
 from models.conversations.standing import SessionSnapshot
-from models.database import Transaction, read_transaction
 from models.read_ahead import AheadQuery, ReadAhead, Steps, read_ahead
+from models.scope import Scope
 from models.telemetry.tracing import span
 
 
@@ -126,18 +126,17 @@ def load_request(
 ) -> LoadedRequest:
     """Read the state of a request's session, with the rows for its window, by one statement."""
     request = part.request
-    with span("load standing"), read_transaction() as db:
-        ahead = _read_ahead(db, tenant_id, session_id, request, parsed, applied=variant.applied)
+    with span("load standing"), Scope.read(tenant_id) as scope:
+        ahead = _read_ahead(scope, session_id, request, parsed, applied=variant.applied)
         standing = ahead.standing if ahead else None
-        limits = find_limits(db, tenant_id, request.model, session_id, standing)
+        limits = find_limits(scope, request.model, session_id, standing)
     request = with_known_window(tenant_id, request, standing)
     loaded = LoadedRequest(tenant_id, session_id, part, request, parsed, limits, variant=variant)
     return replace(loaded.at(standing), ahead=ahead)
 
 
 def _read_ahead(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     session_id: str,
     request: ContextRequest,
     given: ParsedRequest,
@@ -150,17 +149,17 @@ def _read_ahead(
     """
     wanted = ArtifactQuery(standing_question(given.new), request.focus)
     query = AheadQuery(
-        tenant_id,
+        scope.tenant_id,
         session_id,
         request.model,
         message_tokens=budget_of(request, NO_LIMITS).input_tokens * MORE_THAN_AVERAGE,
         least_messages=MIN_READ,
         most_messages=MAX_READ,
         newest_uses=planning_settings().artifact_newest,
-        question=question_keys(wanted, choose_models(tenant_id, request).planner),
-        unless=_left_to_steps(tenant_id, request, wanted, applied),
+        question=question_keys(wanted, choose_models(scope.tenant_id, request).planner),
+        unless=_left_to_steps(scope.tenant_id, request, wanted, applied),
     )
-    return read_ahead(db, query)
+    return read_ahead(scope.db, query)
 
 
 def _left_to_steps(

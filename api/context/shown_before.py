@@ -19,8 +19,8 @@ from context.window.assemble import Unread
 from models.artifacts.use import result_sizes
 from models.conversations.session_state import SessionState, compression_settings
 from models.conversations.standing import SessionSnapshot
-from models.database import read_transaction
 from models.read_ahead import ReadAhead
+from models.scope import Scope
 
 FREE_SHARE = 0.9
 """Share of results in place in the room left by history; recall has the rest."""
@@ -56,10 +56,10 @@ def put_in_place(
         most = min(most, room.for_artifacts)
     session_id = session.session_id
     bounds = {"from_seq": pointing[0], "to_seq": pointing[-1]}
-    with read_transaction() as db:
+    with Scope.read(tenant_id) as scope:
         sizes = ahead.result_sizes(**bounds) if ahead else None
         if sizes is None:
-            sizes = result_sizes(db, tenant_id, session_id, **bounds)
+            sizes = result_sizes(scope, session_id, **bounds)
         known = {seq: sizes[seq] for seq in pointing if seq in sizes}
         chosen = choose_in_place(known, most_tokens=most, room_tokens=room.whole)
         behind = sum(min(tokens, EXTRACT_TOKENS) for seq, tokens in known.items() if seq not in chosen)
@@ -68,7 +68,7 @@ def put_in_place(
         if not chosen:
             return before, ()
         wanted = [message for message in before if message.seq in chosen]
-        restored = restore_messages(db, tenant_id, session_id, wanted)
+        restored = restore_messages(scope, session_id, wanted)
     whole = {message.seq: message for message in restored}
     shown = dict.fromkeys(one for message in wanted for one in pointed_artifacts(message))
     return [whole.get(message.seq, message) for message in before], tuple(shown)

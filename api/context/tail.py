@@ -22,8 +22,8 @@ from context.wire.parts import without_compaction
 from models.conversations.history import load_newest
 from models.conversations.session_state import COUNTS_REVISION, SessionState
 from models.conversations.standing import SessionSnapshot
-from models.database import Transaction, read_transaction
 from models.read_ahead import NewestMessages, ReadAhead
+from models.scope import Scope
 from models.telemetry.tracing import span
 
 MIN_READ, MAX_READ = 64, 2_000
@@ -117,16 +117,15 @@ def load_tail(
     """Read the newest raw messages, as many as the budget may take."""
     if standing is None:
         return Tail()
-    with span("load tail") as step, read_transaction() as db:
+    with span("load tail") as step, Scope.read(tenant_id) as scope:
         newest = ahead.newest if ahead else None
-        tail = Tail(*read_tail(db, tenant_id, standing, model, budget, newest=newest))
+        tail = Tail(*read_tail(scope, standing, model, budget, newest=newest))
         step.tell(afterturn__messages=len(tail.messages))
         return tail
 
 
 def read_tail(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     standing: SessionSnapshot,
     model: str,
     budget: Budget,
@@ -148,10 +147,10 @@ def read_tail(
     while up_to > after and not _is_enough(tail, model, budget):
         bounds = {"after_seq": after, "up_to_seq": up_to, "most": most}
         known = newest.find(**bounds) if newest else None
-        part = load_newest(db, tenant_id, session.session_id, **bounds) if known is None else known
+        part = load_newest(scope, session.session_id, **bounds) if known is None else known
         if session.counts_revision < COUNTS_REVISION:
             part = list(map(counted_now, part))
-        part = recent.again((tenant_id, session.session_id), part, after_seq=after)
+        part = recent.again((scope.tenant_id, session.session_id), part, after_seq=after)
         up_to = part[0].seq - 1 if len(part) == most else after
         tail = _without_compactions(part) + tail
     left_out = session.left_out
@@ -161,7 +160,7 @@ def read_tail(
     if left_out and left_out.kept_seq:
         kept = left_out.kept_seq
         tail = [
-            *load_newest(db, tenant_id, session.session_id, after_seq=kept - 1, up_to_seq=kept, most=1),
+            *load_newest(scope, session.session_id, after_seq=kept - 1, up_to_seq=kept, most=1),
             *tail,
         ]
     if standing.compacted and standing.compacted.after:

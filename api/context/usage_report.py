@@ -34,11 +34,12 @@ from models.artifacts.summary_cache import UseOfSummary
 from models.artifacts.summary_lookup import is_settled
 from models.conversations.session import hold_generation
 from models.conversations.session_state import SessionState
-from models.database import Transaction, best_effort_transaction, read_transaction
+from models.database import Transaction, best_effort_transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.hints import NO_HINTS, Hints
 from models.learning.speculation import What, find_record, note_used, price_share
 from models.ledger.by_day import find_prices
+from models.scope import Scope
 
 log = structlog.get_logger()
 
@@ -79,8 +80,8 @@ def _cost(
     prices = {call: shelving.prices[call] for call in (*planner, *summarizer) if call in shelving.prices}
     unknown = {*planner, *summarizer} - prices.keys()
     if unknown:
-        with read_transaction() as db:
-            prices |= find_prices(db, tenant_id, unknown)
+        with Scope.read(tenant_id) as scope:
+            prices |= find_prices(scope, unknown)
     cost = ContextPlanningCost.of_calls(
         planner=_priced(planner, prices), summarizer=_priced(dict.fromkeys(summarizer), prices)
     )
@@ -208,34 +209,31 @@ def remember_use(tenant_id: UUID, use: UseOfArtifacts | None, hints: Hints = NO_
         return
     try:
         with best_effort_transaction() as db:
-            if missed and _is_current(db, tenant_id, use.session):
-                price_share = _price_share(db, tenant_id, use.shelving, use.model)
+            scope = Scope(db, tenant_id)
+            if missed and _is_current(scope, use.session):
+                price_share = _price_share(scope, use.shelving, use.model)
                 _wish(db, _Buyer(tenant_id, use.session_id, price_share), use.shelving, missed)
-            _note_uses(db, tenant_id, use.shelving, shown)
+            _note_uses(scope, use.shelving, shown)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=use.session_id, error=type(error).__name__)
 
 
-def _is_current(db: Transaction, tenant_id: UUID, session: SessionState | None) -> bool:
-    return session is None or hold_generation(db, tenant_id, session.session_id, session.generation)
+def _is_current(scope: Scope, session: SessionState | None) -> bool:
+    return session is None or hold_generation(scope, session.session_id, session.generation)
 
 
-def _note_uses(
-    db: Transaction, tenant_id: UUID, shelving: ArtifactSelection, shown: Sequence[UseOfSummary]
-) -> None:
+def _note_uses(scope: Scope, shelving: ArtifactSelection, shown: Sequence[UseOfSummary]) -> None:
     """Count uses of work made ahead, and the tokens saved against an extract and the rule's plan."""
     if shelving.planned.by_model:
         what = What(SpeculationPurpose.PLAN, FocusOrigin.REQUEST)
-        note_used(db, tenant_id, what, saved_tokens=shelving.planned.saved_tokens)
+        note_used(scope, what, saved_tokens=shelving.planned.saved_tokens)
     known = {one.artifact_id: one for one in shelving.artifacts}
     for artifact_id, origin, tokens in shown:
         if origin != FocusOrigin.ASKED:
             artifact = known[artifact_id]
             extract = shelving.shelf.extract_tokens if shelving.shelf else EXTRACT_TOKENS
             saved = min(extract, artifact.tokens, shelving.room or artifact.tokens) - tokens
-            note_used(
-                db, tenant_id, What(SpeculationPurpose.READING, origin, artifact.kind), saved_tokens=saved
-            )
+            note_used(scope, What(SpeculationPurpose.READING, origin, artifact.kind), saved_tokens=saved)
 
 
 _Missed: TypeAlias = tuple[Artifact, Focus, ArtifactUsageRecord]
@@ -300,15 +298,15 @@ def _is_worth_it(
     hits = HITS[FocusOrigin.REQUEST] if goes_on and not waits else REPEATED
     guess = Guess(hits, saved, cost.made_with, buyer.price_share)
     past, account = find_record(
-        db, buyer.tenant_id, What(SpeculationPurpose.READING, FocusOrigin.REQUEST, artifact.kind)
+        Scope(db, buyer.tenant_id), What(SpeculationPurpose.READING, FocusOrigin.REQUEST, artifact.kind)
     )
     return worth_making(guess, past, account, planning_settings().worth_limits).is_made
 
 
-def _price_share(db: Transaction, tenant_id: UUID, shelving: ArtifactSelection, model: str) -> float:
+def _price_share(scope: Scope, shelving: ArtifactSelection, model: str) -> float:
     """Compute the price of a summarizer token relative to the answering model's token."""
     maker, default = shelving.in_force.model or "", planning_settings().artifact_price_share
-    return price_share(db, tenant_id, maker=maker, answering=model, default=default)
+    return price_share(scope, maker=maker, answering=model, default=default)
 
 
 def _wish(db: Transaction, buyer: _Buyer, shelving: ArtifactSelection, missed: Sequence[_Missed]) -> None:
@@ -320,10 +318,10 @@ def _wish(db: Transaction, buyer: _Buyer, shelving: ArtifactSelection, missed: S
         key = SummaryKey(artifact.artifact_id, focus.key, SIZE, focus.language, shelving.summarizer)
         maker = shelving.in_force
         own = replace(key, model=maker.model or UNDECIDED, prompt_version=maker.prompt_version or UNDECIDED)
-        if is_settled(db, tenant_id, own):
+        if is_settled(Scope(db, tenant_id), own):
             continue
         owner = None if focus.is_general else buyer.session_id
         wish = Wish(key, focus.original, focus.terms, FocusOrigin.REQUEST.value, owner)
-        state = want_summary(db, tenant_id, wish, ttl_s=artifact_settings().artifact_summary_ttl_s)
+        state = want_summary(Scope(db, tenant_id), wish, ttl_s=artifact_settings().artifact_summary_ttl_s)
         if state is ReadingState.WANTED:
-            enqueue(db, tenant_id, WorkKind.ARTIFACT, artifact.artifact_id)
+            enqueue(Scope(db, tenant_id), WorkKind.ARTIFACT, artifact.artifact_id)

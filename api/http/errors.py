@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar, get_args
+from uuid import UUID
 
 import orjson
 import structlog
@@ -13,18 +14,18 @@ from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError, NoResultFound
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as Connected
 
 from context.errors import AfterturnError, InvalidInputError
 from models.database import (
     OutcomeUnknownError,
-    Transaction,
     Trouble,
     facts_of,
     kind_of,
-    transaction,
     trouble_of,
 )
+from models.scope import Scope
 
 log = structlog.get_logger()
 
@@ -37,12 +38,13 @@ _deeds: ContextVar[list[None] | None] = ContextVar("deeds", default=None)
 Result = TypeVar("Result")
 
 
-def committed(work: Callable[[Transaction], Result]) -> Result:
-    """Run work in a transaction; after a deadlock or a lost race, start again.
+def committed(tenant_id: UUID, work: Callable[[Scope], Result]) -> Result:
+    """Run work of a tenant in a transaction; after a deadlock or a lost race, start again.
 
     If a found object is erased in between, the next try does not find the object, and reports so.
 
     Args:
+        tenant_id: The tenant whose rows are changed.
         work: The work; may run several times, each on the present state.
 
     Returns:
@@ -50,8 +52,8 @@ def committed(work: Callable[[Transaction], Result]) -> Result:
     """
     for tries_left in reversed(range(MOST_TRIES)):
         try:
-            with transaction() as db:
-                done = work(db)
+            with Scope.write(tenant_id) as scope:
+                done = work(scope)
             _note_deed()
         except (DBAPIError, NoResultFound) as error:
             if not _is_lost_race(error) or not tries_left:
@@ -73,7 +75,7 @@ class NoteDeeds:
         """Wrap an application."""
         self.app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Connected, receive: Receive, send: Send) -> None:
         """Begin a list shared by a request's threads and its error handler."""
         _deeds.set([])
         await self.app(scope, receive, send)

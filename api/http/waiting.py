@@ -24,8 +24,9 @@ from api.http.errors import ProblemError, held
 from api.http.process_group import group
 from api.settings import api_settings
 from models.conversations.accept import find_turn
-from models.database import Transaction, best_effort_transaction, database_now, read_transaction
+from models.database import Transaction, database_now, read_transaction
 from models.due_work.queue import DueWork, WorkKind, WorkState, enqueue, find_work
+from models.scope import Scope
 
 Key = tuple[UUID | None, str]
 """A tenant, and the name of a session."""
@@ -226,17 +227,17 @@ def wait_for_work(tenant_id: UUID, kind: WorkKind, key: str, wait_ms: int) -> No
     """Start pending work now, and wait for the end; return in time in any case."""
     deadline = time.monotonic() + min(wait_ms, api_settings().max_wait_ms) / 1000
     with read_transaction() as db:
-        work = find_work(db, tenant_id, kind, key)
+        work = find_work(Scope(db, tenant_id), kind, key)
         if work is None or work.state not in _PENDING or _rests(db, work):
             return
     if work.state == WorkState.READY:
         # Running work is not asked for again: it would have to run once more.
-        with suppress(SQLAlchemyError), best_effort_transaction() as db:
-            enqueue(db, tenant_id, kind, key, awaited=True)
+        with suppress(SQLAlchemyError), Scope.best_effort(tenant_id) as scope:
+            enqueue(scope, kind, key, awaited=True)
     while work is not None and work.state in _PENDING and (left_s := deadline - time.monotonic()) > 0:
         time.sleep(min(POLL_S, left_s))
-        with read_transaction() as db:
-            work = find_work(db, tenant_id, kind, key)
+        with Scope.read(tenant_id) as scope:
+            work = find_work(scope, kind, key)
 
 
 def wait_for_turn(tenant_id: UUID, session_id: str, turn_id: str | None, wait_ms: int) -> None:
@@ -255,8 +256,8 @@ def wait_for_turn(tenant_id: UUID, session_id: str, turn_id: str | None, wait_ms
         return
     deadline = time.monotonic() + min(wait_ms, api_settings().max_wait_ms) / 1000
     while True:
-        with read_transaction() as db:
-            if find_turn(db, tenant_id, session_id, turn_id) is not None:
+        with Scope.read(tenant_id) as scope:
+            if find_turn(scope, session_id, turn_id) is not None:
                 return
         left_s = deadline - time.monotonic()
         if left_s <= 0:

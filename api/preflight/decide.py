@@ -17,7 +17,6 @@ from context.preflight.types import Category, LearnedWeights, Preflight, Previou
 from context.priors.evaluate import factors_from_bytes
 from context.priors.types import CorruptPriorsError
 from context.recall.ranking import find_question
-from models.database import Transaction, read_transaction
 from models.encryption.keys import TextUnavailableError
 from models.hints import NO_HINTS, Hints
 from models.learning.habits import FULL_WEIGHT
@@ -31,6 +30,7 @@ from models.preflight.policy import (
     load_asked,
     preflight_settings,
 )
+from models.scope import Scope
 from models.telemetry.counters import Counted, count
 
 log = structlog.get_logger()
@@ -68,29 +68,29 @@ def policy_of(tenant_id: UUID) -> Policy:
     """Return the policy in force, at most `preflight_cache_s` old."""
 
     def read() -> Policy:
-        with read_transaction() as db:
-            return load_policy(db, tenant_id)
+        with Scope.read(tenant_id) as scope:
+            return load_policy(scope)
 
     return policies.find(tenant_id, read)
 
 
-def load_policy(db: Transaction, tenant_id: UUID) -> Policy:
+def load_policy(scope: Scope) -> Policy:
     """Read a tenant's policy; missing fields come from the settings."""
     base = preflight_settings().policy
-    stored = find_policy(db, tenant_id)
-    factors = load_factors(db, tenant_id)
+    stored = find_policy(scope)
+    factors = load_factors(scope)
     if stored is None:
         return Policy(base, factors=factors)
     return Policy(read_config(stored.config, base=base), stored.version, factors)
 
 
-def load_factors(db: Transaction, tenant_id: UUID) -> Mapping[Category, float]:
+def load_factors(scope: Scope) -> Mapping[Category, float]:
     """Read the learned factors in force; empty if missing or unreadable."""
     try:
-        found = load_set(db, SetPlace(tenant_id, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
+        found = load_set(scope.db, SetPlace(scope.tenant_id, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
         return factors_from_bytes(found.blob) if found else {}
     except (CorruptPriorsError, TextUnavailableError) as error:
-        log.warning("category_factors_unreadable", tenant_id=str(tenant_id), error=error.code)
+        log.warning("category_factors_unreadable", tenant_id=str(scope.tenant_id), error=error.code)
         return {}
 
 
@@ -195,15 +195,15 @@ def _find_previous(
     tenant_id: UUID, conversation: Conversation, text: str, config: PreflightRules
 ) -> tuple[Topic | None, Previous | None]:
     """Find a session's topic; without a stored topic, classify the users' last questions."""
-    with read_transaction() as db:
-        topic = conversation.topic or find_topic(db, tenant_id, conversation.session_id)
+    with Scope.read(tenant_id) as scope:
+        topic = conversation.topic or find_topic(scope, conversation.session_id)
         if topic is None:
             return None, None
         if topic.categories is not None:
             return topic, Previous(past_categories(topic.categories), topic.age_s, topic.confidence)
         if not is_follow_up(text):
             return topic, None
-        asked = load_asked(db, tenant_id, conversation.session_id, most=MOST_ASKED)
+        asked = load_asked(scope, conversation.session_id, most=MOST_ASKED)
     for message, age_s in asked:
         said = find_question([message])
         if said and not is_follow_up(said):

@@ -26,8 +26,8 @@ from context.preflight.types import Preflight, RequestKind, ThinkingLevel
 from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from context.types import JsonObject, Wire
 from models.conversations.standing import find_standing
-from models.database import Transaction, read_transaction
 from models.preflight.policy import preflight_settings, put_policy
+from models.scope import Scope
 
 router = APIRouter(prefix="/v1/preflight", tags=["preflight"])
 
@@ -110,8 +110,8 @@ def _called(tenant_id: UUID, session_id: str | None, offered: ToolOffer) -> Coll
     """List the tools always kept by a context request: tools called in the raw history."""
     if session_id is None:
         return used_tools(offered, (), Wire.OPENAI)
-    with read_transaction() as db:
-        standing = find_standing(db, tenant_id, session_id)
+    with Scope.read(tenant_id) as scope:
+        standing = find_standing(scope, session_id)
     if standing is None:
         return used_tools(offered, (), Wire.OPENAI)
     tail = load_tail(tenant_id, standing, standing.session.model or "", standing.budget)
@@ -177,11 +177,11 @@ def put_config(call: BodyCall) -> Response:
     given = call.body(PreflightPolicy).model_dump(mode="json", by_alias=True, exclude_none=True)
     config = read_config(given, base=preflight_settings().policy)
 
-    def put(db: Transaction) -> Policy:
-        stored = put_policy(db, caller.tenant_id, given)
-        return Policy(config, stored.version, load_factors(db, caller.tenant_id))
+    def put(scope: Scope) -> Policy:
+        stored = put_policy(scope, given)
+        return Policy(config, stored.version, load_factors(scope))
 
-    policy = committed(put)
+    policy = committed(caller.tenant_id, put)
     return _json(_policy_json(policies.keep(caller.tenant_id, policy)))
 
 
@@ -189,8 +189,8 @@ def put_config(call: BodyCall) -> Response:
 def show_config(call: BodyCall) -> Response:
     """Answer with the policy in force; version 0 is the settings' policy."""
     caller = call.caller("read")
-    with read_transaction() as db:
-        return _json(_policy_json(load_policy(db, caller.tenant_id)))
+    with Scope.read(caller.tenant_id) as scope:
+        return _json(_policy_json(load_policy(scope)))
 
 
 def _policy_json(policy: Policy) -> JsonObject:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
-from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Depends, Path, Request, Response
@@ -37,7 +36,6 @@ from context.types import JsonObject, Message
 from context.wire import describe
 from models.conversations.history import load_turns
 from models.conversations.session import lock_existing
-from models.database import Transaction, read_transaction
 from models.erasure.artifacts import LargeResults, Retold
 from models.erasure.kept_receipts import (
     Erased,
@@ -49,6 +47,7 @@ from models.erasure.kept_receipts import (
 from models.erasure.log import Receipt
 from models.erasure.messages import Changed, Edit, edit_message, remove_messages
 from models.erasure.sessions import erase_session, erase_user_belongings, erase_user_from, sessions_of_user
+from models.scope import Scope
 
 FIELD = "message"
 
@@ -173,21 +172,21 @@ def edit(session_id: SessionId, seq: Seq, call: ChangeCall) -> Response:
     """
     tenant_id = call.caller("write").tenant_id
     body, cleaned = read_as(EditedMessage, call.raw)
-    with read_transaction() as db:
-        turn, index = _find(db, tenant_id, session_id, seq)
+    with Scope.read(tenant_id) as scope:
+        turn, index = _find(scope, session_id, seq)
     new = read_edit(turn, index, body.message)
-    changed = committed(partial(edit_message, tenant_id=tenant_id, session_id=session_id, edit=new))
+    changed = committed(tenant_id, partial(edit_message, session_id=session_id, edit=new))
     if changed is None:  # others changed it meanwhile: now they wait
-        held = partial(_edit_held, tenant_id=tenant_id, session_id=session_id, seq=seq, body=body.message)
-        changed = committed(held)
+        held = partial(_edit_held, session_id=session_id, seq=seq, body=body.message)
+        changed = committed(tenant_id, held)
     return _json({**_changed(changed), **({"notes": [CLEANED]} if cleaned else {})})
 
 
-def _edit_held(db: Transaction, *, tenant_id: UUID, session_id: str, seq: int, body: JsonObject) -> Changed:
+def _edit_held(scope: Scope, *, session_id: str, seq: int, body: JsonObject) -> Changed:
     """Read and edit a message under a lock on its session."""
-    lock_existing(db, tenant_id, [session_id])
-    turn, index = _find(db, tenant_id, session_id, seq)
-    changed = edit_message(db, tenant_id, session_id, read_edit(turn, index, body))
+    lock_existing(scope, [session_id])
+    turn, index = _find(scope, session_id, seq)
+    changed = edit_message(scope, session_id, read_edit(turn, index, body))
     if changed is None:
         raise not_found("message")
     return changed
@@ -205,17 +204,17 @@ def erase_message(session_id: SessionId, seq: Seq, call: ChangeCall) -> Response
     """
     tenant_id = call.caller("write").tenant_id
 
-    def erase(db: Transaction) -> dict[str, Any]:
-        changed = remove_messages(db, tenant_id, session_id, [seq])
+    def erase(scope: Scope) -> dict[str, Any]:
+        changed = remove_messages(scope, session_id, [seq])
         if changed is not None:
-            keep_message_receipt(db, tenant_id, session_id, changed)
+            keep_message_receipt(scope, session_id, changed)
             return _changed(changed)
-        kept = find_message_receipt(db, tenant_id, session_id, seq)
+        kept = find_message_receipt(scope, session_id, seq)
         if kept is None:
             raise not_found("message")
         return kept.as_json()
 
-    return _json(committed(erase))
+    return _json(committed(tenant_id, erase))
 
 
 @router.delete(
@@ -230,12 +229,12 @@ def erase_whole_session(session_id: SessionId, call: ChangeCall) -> Response:
     """
     tenant_id = call.caller("write").tenant_id
 
-    def erase(db: Transaction) -> dict[str, Any]:
-        receipt = erase_session(db, tenant_id, session_id)
-        keep_receipt(db, tenant_id, "session", session_id, receipt)
-        return _told(db, tenant_id, "session", session_id, receipt)
+    def erase(scope: Scope) -> dict[str, Any]:
+        receipt = erase_session(scope, session_id)
+        keep_receipt(scope, "session", session_id, receipt)
+        return _told(scope, "session", session_id, receipt)
 
-    return _json(committed(erase))
+    return _json(committed(tenant_id, erase))
 
 
 @router.delete(
@@ -251,28 +250,28 @@ def erase_user(user_id: UserId, call: ChangeCall) -> Response:
     """
     tenant_id = call.caller("write").tenant_id
     ends_at = time.monotonic() + USER_S
-    with read_transaction() as db:
-        waiting = list(sessions_of_user(db, tenant_id, user_id))
+    with Scope.read(tenant_id) as scope:
+        waiting = list(sessions_of_user(scope, user_id))
     receipt = Receipt()
     while waiting and time.monotonic() < ends_at:
-        erase = partial(erase_user_from, tenant_id=tenant_id, user_id=user_id, session_id=waiting.pop(0))
-        receipt.add(committed(partial(_erase_part, tenant_id, user_id, erase, is_done=False)))
-    belongings = partial(erase_user_belongings, tenant_id=tenant_id, user_id=user_id)
-    receipt.add(committed(partial(_erase_part, tenant_id, user_id, belongings, is_done=not waiting)))
-    answer = committed(lambda db: _told(db, tenant_id, "user", user_id, receipt))
+        erase = partial(erase_user_from, user_id=user_id, session_id=waiting.pop(0))
+        receipt.add(committed(tenant_id, partial(_erase_part, user_id=user_id, erase=erase, is_done=False)))
+    belongings = partial(erase_user_belongings, user_id=user_id)
+    receipt.add(
+        committed(tenant_id, partial(_erase_part, user_id=user_id, erase=belongings, is_done=not waiting))
+    )
+    answer = committed(tenant_id, lambda scope: _told(scope, "user", user_id, receipt))
     return _json({**answer, "remaining_sessions": len(waiting)})
 
 
-def _erase_part(
-    tenant_id: UUID, user_id: str, erase: Callable[[Transaction], Receipt], db: Transaction, *, is_done: bool
-) -> Receipt:
+def _erase_part(scope: Scope, *, user_id: str, erase: Callable[[Scope], Receipt], is_done: bool) -> Receipt:
     """Erase a part of a user's data, and add the result to the stored receipt."""
-    receipt = erase(db)
-    keep_receipt(db, tenant_id, "user", user_id, receipt, is_done=is_done)
+    receipt = erase(Scope(scope.db, scope.tenant_id))
+    keep_receipt(scope, "user", user_id, receipt, is_done=is_done)
     return receipt
 
 
-def _told(db: Transaction, tenant_id: UUID, erased: Erased, subject: str, receipt: Receipt) -> dict[str, Any]:
+def _told(scope: Scope, erased: Erased, subject: str, receipt: Receipt) -> dict[str, Any]:
     """Return the receipt of the call; if nothing was left to erase, the stored receipt.
 
     Raises:
@@ -280,15 +279,15 @@ def _told(db: Transaction, tenant_id: UUID, erased: Erased, subject: str, receip
     """
     if not receipt.is_empty:
         return receipt.as_json()
-    kept = find_receipt(db, tenant_id, erased, subject)
+    kept = find_receipt(scope, erased, subject)
     if kept is None:
         raise not_found(erased)
     return kept.as_json()
 
 
-def _find(db: Transaction, tenant_id: UUID, session_id: str, seq: int) -> tuple[list[Message], int]:
+def _find(scope: Scope, session_id: str, seq: int) -> tuple[list[Message], int]:
     """Find the turn of a message, and the message's index."""
-    turns, _ = load_turns(db, tenant_id, session_id, from_seq=seq, to_seq=seq, most_messages=1, most_bytes=1)
+    turns, _ = load_turns(scope, session_id, from_seq=seq, to_seq=seq, most_messages=1, most_bytes=1)
     messages = [message for turn in turns for message in turn.messages]
     found = next((index for index, message in enumerate(messages) if message.seq == seq), None)
     if found is None:

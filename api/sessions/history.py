@@ -20,7 +20,7 @@ from models.conversations.history import LoggedTurn, load_turns
 from models.conversations.served_window import list_windows, load_window, served_window_settings
 from models.conversations.session import find_session
 from models.conversations.standing import find_standing
-from models.database import read_transaction
+from models.scope import Scope
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["turns"])
 
@@ -79,24 +79,20 @@ def show_turns(session_id: SessionId, call: BodyCall, wanted: Annotated[SeqRange
         raise ProblemError(
             "invalid-input", f"from: {wanted.from_seq} comes after to={wanted.to_seq}", field="from"
         )
-    with read_transaction() as db:
-        session = find_session(db, caller.tenant_id, session_id)
+    with Scope.read(caller.tenant_id) as scope:
+        session = find_session(scope, session_id)
         if session is None:
             raise not_found("session")
         from_seq, to_seq = _ends(wanted, session.last_seq)
         turns, read_on = load_turns(
-            db,
-            caller.tenant_id,
+            scope,
             session_id,
             from_seq=from_seq,
             to_seq=to_seq,
             most_messages=settings.max_read_messages,
             most_bytes=settings.max_read_bytes,
         )
-        turns = [
-            replace(turn, messages=restore_messages(db, caller.tenant_id, session_id, turn.messages))
-            for turn in turns
-        ]
+        turns = [replace(turn, messages=restore_messages(scope, session_id, turn.messages)) for turn in turns]
     answer = {
         "session_id": session_id,
         "generation": session.generation,
@@ -157,9 +153,9 @@ def show_windows(
     Every change of what was said takes the session's windows away.
     """
     tenant_id = call.caller("read").tenant_id
-    with read_transaction() as db:
-        standing = find_standing(db, tenant_id, session_id)
-        found = list_windows(db, tenant_id, session_id, most=wanted.limit)
+    with Scope.read(tenant_id) as scope:
+        standing = find_standing(scope, session_id)
+        found = list_windows(scope, session_id, most=wanted.limit)
     if standing is None and not found:
         raise not_found("session")
     share = served_window_settings().served_window_share
@@ -170,8 +166,8 @@ def show_windows(
 def show_window(session_id: SessionId, window_id: WindowId, call: BodyCall) -> Response:
     """Answer with a window as it was served: messages, tools and certificate."""
     tenant_id = call.caller("read").tenant_id
-    with read_transaction() as db:
-        found = load_window(db, tenant_id, session_id, _uuid(window_id))
+    with Scope.read(tenant_id) as scope:
+        found = load_window(scope, session_id, _uuid(window_id))
     if found is None:
         raise not_found("window")
     facts, body = found

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
-from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Depends, Path, Request, Response
@@ -37,10 +36,10 @@ from models.conversations.session_notes import reset_session
 from models.conversations.session_state import SessionState
 from models.conversations.standing import find_standing
 from models.conversations.summary import Summary, activate_version, list_summaries, retire_summaries
-from models.database import Transaction, read_transaction
 from models.due_work.queue import DueWork, WorkKind, find_work
 from models.due_work.waiting import forget_refusals
 from models.following_work import enqueue_of_sessions
+from models.scope import Scope
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
@@ -67,10 +66,10 @@ Version = Annotated[int, Depends(_version)]
 def show_session(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with the session's state: extent of log and summary, due work, failures."""
     caller = call.caller("read")
-    with read_transaction() as db:
-        standing = find_standing(db, caller.tenant_id, session_id)
-        work = find_work(db, caller.tenant_id, WorkKind.SUMMARIZE, session_id)
-        turns = count_turns(db, caller.tenant_id, session_id)
+    with Scope.read(caller.tenant_id) as scope:
+        standing = find_standing(scope, session_id)
+        work = find_work(scope, WorkKind.SUMMARIZE, session_id)
+        turns = count_turns(scope, session_id)
     if standing is None:
         raise not_found("session")
     session = standing.session
@@ -105,10 +104,10 @@ def show_session(session_id: SessionId, call: BodyCall) -> Response:
 def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with every version of the summary, newest first, rejected versions with the reason."""
     caller = call.caller("read")
-    with read_transaction() as db:
-        if find_standing(db, caller.tenant_id, session_id) is None:
+    with Scope.read(caller.tenant_id) as scope:
+        if find_standing(scope, session_id) is None:
             raise not_found("session")
-        summaries = list_summaries(db, caller.tenant_id, session_id)
+        summaries = list_summaries(scope, session_id)
     return _json({"summaries": _summaries(summaries)})
 
 
@@ -121,12 +120,12 @@ def activate_summary(session_id: SessionId, version: Version, call: ChangeCall) 
     """Put an earlier version in force again; later turns are raw again."""
     caller = call.caller("write")
 
-    def activate(db: Transaction) -> list[Summary]:
-        if not activate_version(db, caller.tenant_id, session_id, version):
+    def activate(scope: Scope) -> list[Summary]:
+        if not activate_version(scope, session_id, version):
             raise not_found("summary of this session that could be put in force")
-        return list_summaries(db, caller.tenant_id, session_id)
+        return list_summaries(scope, session_id)
 
-    return _json({"summaries": _summaries(committed(activate))})
+    return _json({"summaries": _summaries(committed(caller.tenant_id, activate))})
 
 
 @router.post(
@@ -141,18 +140,18 @@ def start_over(session_id: SessionId, call: ChangeCall, idempotency_key: Idempot
     caller = call.caller("write")
     key = digest_of(idempotency_key)
 
-    def reset(db: Transaction) -> tuple[SessionState, bool]:
-        session = reset_session(db, caller.tenant_id, session_id, key=key)
+    def reset(scope: Scope) -> tuple[SessionState, bool]:
+        session = reset_session(scope, session_id, key=key)
         if session is None:
-            session = find_session(db, caller.tenant_id, session_id)
+            session = find_session(scope, session_id)
             if session is None:
                 raise not_found("session")
             return session, True
-        retire_summaries(db, caller.tenant_id, session)
-        forget_refusals(db, caller.tenant_id, WorkKind.SUMMARIZE, session_id)
+        retire_summaries(scope, session)
+        forget_refusals(scope, WorkKind.SUMMARIZE, session_id)
         return session, False
 
-    session, is_repeated = committed(reset)
+    session, is_repeated = committed(caller.tenant_id, reset)
     return _json(
         {
             "session_id": session_id,
@@ -258,40 +257,40 @@ def fork(session_id: SessionId, call: ChangeCall) -> Response:
             "invalid-input", "session_id: must be another session than the forked one", field="session_id"
         )
 
-    def copy(db: Transaction) -> dict[str, Any]:
-        source = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    def copy(scope: Scope) -> dict[str, Any]:
+        source = lock_existing(scope, [session_id]).get(session_id)
         if source is None:
             raise not_found("session")
         last = (
-            newest_turn(db, tenant_id, source)
+            newest_turn(scope, source)
             if order.after_turn is None
-            else find_turn(db, tenant_id, session_id, order.after_turn)
+            else find_turn(scope, session_id, order.after_turn)
         )
         if last is None or last.first_seq <= source.start_seq:
             raise not_found("turn since the last reset")
-        target, is_new = _begin(db, tenant_id, target_id)
+        target, is_new = _begin(scope, target_id)
         if not is_new:
-            return _repeated(source, target, last, newest_turn(db, tenant_id, target))
-        messages = load_visible(db, tenant_id, replace(source, last_seq=last.last_seq))
+            return _repeated(source, target, last, newest_turn(scope, target))
+        messages = load_visible(scope, replace(source, last_seq=last.last_seq))
         if not messages:
             raise not_found("message up to this turn")
-        done = fork_session(db, tenant_id, source, target, last=last, messages=messages)
-        enqueue_of_sessions(db, tenant_id, [done.session], named=[target_id] if done.users else [])
+        done = fork_session(scope, source, target, last=last, messages=messages)
+        enqueue_of_sessions(scope, [done.session], named=[target_id] if done.users else [])
         return _answer(source, done, last, is_repeated=False)
 
-    return Response(orjson.dumps(committed(copy)), media_type="application/json")
+    return Response(orjson.dumps(committed(tenant_id, copy)), media_type="application/json")
 
 
-def _begin(db: Transaction, tenant_id: UUID, target_id: str) -> tuple[SessionState, bool]:
+def _begin(scope: Scope, target_id: str) -> tuple[SessionState, bool]:
     """Lock the new session, and tell whether it is new.
 
     The caller holds the source, so of two equal forks the later one sees all of the earlier one. A turn that
     comes for the new session at the same time may be first all the same.
     """
-    found = lock_existing(db, tenant_id, [target_id]).get(target_id)
+    found = lock_existing(scope, [target_id]).get(target_id)
     if found is not None:
         return found, False
-    begun = lock_sessions(db, tenant_id, [target_id])[target_id]
+    begun = lock_sessions(scope, [target_id])[target_id]
     return begun, begun.last_turn_index == 0
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
-from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Response
@@ -35,9 +34,9 @@ from models.conversations.history import load_oldest
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session import lock_sessions
 from models.conversations.session_state import SessionState
-from models.database import Transaction
 from models.erasure.messages import Changed, edit_message
 from models.erasure.sessions import merged, remove_turns
+from models.scope import Scope
 from models.telemetry.counters import Counted, count
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["turns"])
@@ -128,7 +127,7 @@ def sync_history(session_id: SessionId, call: ChangeCall) -> Response:
     tenant_id = call.caller("write").tenant_id
     sync, cleaned = read_as(HistorySync, call.raw)
     given = _read(sync)
-    done = committed(lambda db: sync_messages(db, tenant_id, session_id, sync, given))
+    done = committed(tenant_id, lambda scope: sync_messages(scope, session_id, sync, given))
     count(Counted.TURNS, by=len(done.added))
     notes = [*([CLEANED] if cleaned else []), *([INSTRUCTIONS] if len(given) < len(sync.messages) else [])]
     answer = {
@@ -172,14 +171,11 @@ def _too_long(message: str, limit: int) -> ProblemError:
     return ProblemError("too-large", message, field="messages", limit=limit)
 
 
-def sync_messages(
-    db: Transaction, tenant_id: UUID, session_id: str, sync: HistorySync, given: Sequence[Message]
-) -> SyncOutcome:
+def sync_messages(scope: Scope, session_id: str, sync: HistorySync, given: Sequence[Message]) -> SyncOutcome:
     """Bring the stored history to a given history, in a transaction.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session; a new session is begun.
         sync: The call.
         given: The messages of the call, without instructions.
@@ -187,11 +183,11 @@ def sync_messages(
     Raises:
         ProblemError: The session has changed, or the call may not change stored turns.
     """
-    session = lock_sessions(db, tenant_id, [session_id])[session_id]
-    stored = load_visible(db, tenant_id, session)
+    session = lock_sessions(scope, [session_id])[session_id]
+    stored = load_visible(scope, session)
     stored = stored[leading_system(stored) :]
     _refuse_other_format(stored, sync.wire)
-    whole = restore_messages(db, tenant_id, session_id, stored)
+    whole = restore_messages(scope, session_id, stored)
     compacted = read_compacted(whole, given)
     if compacted is not None:
         given = compacted.given
@@ -201,16 +197,16 @@ def sync_messages(
     changes: list[Changed] = []
     for old, new in diff.edited:
         turn, said = stored[old.start : old.stop], given[new.start : new.stop]
-        changes += edit_turn(db, tenant_id, session_id, turn, said)
+        changes += edit_turn(scope, session_id, turn, said)
     replaced = {index for changed in changes for index in changed.turns}
     gone = [stored[index].seq for turn in diff.removed for index in turn]
-    removed = remove_turns(db, tenant_id, session_id, gone) if gone else None
+    removed = remove_turns(scope, session_id, gone) if gone else None
     events = list(_events(session, sync, given[diff.new_from :]))
-    added = store_turns(db, tenant_id, events) if events else []
+    added = store_turns(scope, events) if events else []
     _refuse_taken_ids(added)
-    after = lock_sessions(db, tenant_id, [session_id])[session_id]
-    newest = newest_turn(db, tenant_id, after)
-    turns = [(turn, "replaced") for turn in find_turns_at(db, tenant_id, session_id, sorted(replaced))]
+    after = lock_sessions(scope, [session_id])[session_id]
+    newest = newest_turn(scope, after)
+    turns = [(turn, "replaced") for turn in find_turns_at(scope, session_id, sorted(replaced))]
     turns += [(turn, "added") for turn in added]
     return SyncOutcome(
         diff,
@@ -222,7 +218,7 @@ def sync_messages(
     )
 
 
-def load_visible(db: Transaction, tenant_id: UUID, session: SessionState) -> list[Message]:
+def load_visible(scope: Scope, session: SessionState) -> list[Message]:
     """Load the history since the last reset.
 
     Raises:
@@ -230,7 +226,7 @@ def load_visible(db: Transaction, tenant_id: UUID, session: SessionState) -> lis
     """
     limit = api_settings().max_history_messages
     bounds = {"after_seq": session.start_seq, "up_to_seq": session.last_seq, "most": limit + 1}
-    stored = load_oldest(db, tenant_id, session.session_id, **bounds)
+    stored = load_oldest(scope, session.session_id, **bounds)
     if len(stored) > limit:
         raise _too_long(f"the session holds more than {limit} messages; post its turns one by one", limit)
     return stored
@@ -287,7 +283,7 @@ def _refuse_taken_ids(added: Sequence[AcceptedTurn]) -> None:
 
 
 def edit_turn(
-    db: Transaction, tenant_id: UUID, session_id: str, turn: Sequence[Message], given: Sequence[Message]
+    scope: Scope, session_id: str, turn: Sequence[Message], given: Sequence[Message]
 ) -> list[Changed]:
     """Edit the differing messages of a turn, each where it stands.
 
@@ -295,12 +291,12 @@ def edit_turn(
         InvalidInputError: A message does not fit in the place of the stored message.
     """
     messages, changes = list(turn), []
-    whole = restore_messages(db, tenant_id, session_id, messages)
+    whole = restore_messages(scope, session_id, messages)
     for index, new in enumerate(given):
         if message_key(whole[index]) == message_key(new):
             continue
         edit = read_edit(messages, index, new.body)
-        changed = edit_message(db, tenant_id, session_id, edit)
+        changed = edit_message(scope, session_id, edit)
         if changed is not None:
             messages[index] = edit.new
             changes.append(changed)

@@ -33,6 +33,7 @@ from models.retention.tenant_policy import (
     put_retention,
     retention_settings,
 )
+from models.scope import Scope
 
 router = APIRouter(prefix="/v1", tags=["sessions"])
 
@@ -99,8 +100,8 @@ def show_sessions(call: BodyCall, wanted: Annotated[SessionPage, Query()]) -> Re
     tenant_id = call.caller("read").tenant_id
     after = read_cursor(wanted.cursor)
     chosen = SessionFilter(wanted.user_id, wanted.prefix, wanted.updated_since)
-    with read_transaction() as db:
-        found, read_on = list_sessions(db, tenant_id, chosen, after=after, most=wanted.limit)
+    with Scope.read(tenant_id) as scope:
+        found, read_on = list_sessions(scope, chosen, after=after, most=wanted.limit)
     return _json({"sessions": list(map(_entry, found)), "next": write_cursor(read_on)})
 
 
@@ -109,8 +110,8 @@ def show_users(call: BodyCall, wanted: Annotated[PageParameters, Query()]) -> Re
     """Answer with a page of the users that turns name, in the order of their ids."""
     tenant_id = call.caller("read").tenant_id
     after = read_cursor(wanted.cursor)
-    with read_transaction() as db:
-        found, read_on = list_users(db, tenant_id, prefix=wanted.prefix, after=after, most=wanted.limit)
+    with Scope.read(tenant_id) as scope:
+        found, read_on = list_users(scope, prefix=wanted.prefix, after=after, most=wanted.limit)
     return _json({"users": [{"user_id": user_id} for user_id in found], "next": write_cursor(read_on)})
 
 
@@ -147,8 +148,8 @@ class WantedLimit(Body):
 def show_tenant_limit(call: BodyCall) -> Response:
     """Answer with the default limit of the tenant's sessions."""
     tenant_id = call.caller("read").tenant_id
-    with read_transaction() as db:
-        return _answer_limit(tenant_history_limit(db, tenant_id))
+    with Scope.read(tenant_id) as scope:
+        return _answer_limit(tenant_history_limit(scope))
 
 
 @router.put(
@@ -160,11 +161,11 @@ def set_tenant_limit(call: BodyCall) -> Response:
     """Replace the tenant's limit; a lower one compacts sessions of 30 days, older ones as they go on."""
     tenant_id, wanted = call.caller("admin").tenant_id, call.body(WantedLimit)
 
-    def put(db: Transaction) -> Response:
-        set_tenant_history_limit(db, tenant_id, wanted.max_history_tokens)
-        return _answer_limit(tenant_history_limit(db, tenant_id))
+    def put(scope: Scope) -> Response:
+        set_tenant_history_limit(scope, wanted.max_history_tokens)
+        return _answer_limit(tenant_history_limit(scope))
 
-    return committed(put)
+    return committed(tenant_id, put)
 
 
 @router.get(
@@ -174,8 +175,8 @@ def set_tenant_limit(call: BodyCall) -> Response:
 def show_session_limit(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with a session's effective limit, and its source."""
     tenant_id = call.caller("read").tenant_id
-    with read_transaction() as db:
-        standing = find_standing(db, tenant_id, session_id)
+    with Scope.read(tenant_id) as scope:
+        standing = find_standing(scope, session_id)
     if standing is None:
         raise not_found("session")
     return _answer_limit(standing.session.history_limit)
@@ -191,13 +192,13 @@ def set_session_limit(session_id: SessionId, call: ChangeCall) -> Response:
     """Replace the tenant's limit by a session's own limit, and compact a longer session."""
     tenant_id, wanted = call.caller("write").tenant_id, call.body(WantedLimit)
 
-    def put(db: Transaction) -> Response:
-        if not set_session_history_limit(db, tenant_id, session_id, wanted.max_history_tokens):
+    def put(scope: Scope) -> Response:
+        if not set_session_history_limit(scope, session_id, wanted.max_history_tokens):
             raise not_found("session")
-        session = find_session(db, tenant_id, session_id)
+        session = find_session(scope, session_id)
         return _answer_limit(session.history_limit if session else None)
 
-    return committed(put)
+    return committed(tenant_id, put)
 
 
 def _answer_limit(limit: HistoryLimit | None) -> Response:
@@ -223,8 +224,8 @@ class WantedUserRecall(Body):
 def show_user_recall(call: BodyCall) -> Response:
     """Answer with the switch, and whether the stored sessions follow it."""
     tenant_id = call.caller("read").tenant_id
-    with read_transaction() as db:
-        return _answer_switch(find_user_recall(db, tenant_id))
+    with Scope.read(tenant_id) as scope:
+        return _answer_switch(find_user_recall(scope))
 
 
 @router.put(
@@ -236,11 +237,11 @@ def set_user_recall(call: BodyCall) -> Response:
     """Set the switch: off holds at once, on for a stored session after workers have keyed it."""
     tenant_id, wanted = call.caller("admin").tenant_id, call.body(WantedUserRecall)
 
-    def put(db: Transaction) -> Response:
-        switch_user_recall(db, tenant_id, on=wanted.enabled)
-        return _answer_switch(find_user_recall(db, tenant_id))
+    def put(scope: Scope) -> Response:
+        switch_user_recall(scope, on=wanted.enabled)
+        return _answer_switch(find_user_recall(scope))
 
-    return committed(put)
+    return committed(tenant_id, put)
 
 
 def _answer_switch(found: UserRecall) -> Response:
@@ -298,18 +299,18 @@ def wish_retention(call: BodyCall) -> Response:
     """Replace the retention wishes; old data is deleted within hours."""
     caller, wishes = call.caller("admin"), call.body(Wishes)
 
-    def put(db: Transaction) -> Response:
-        put_retention(db, caller.tenant_id, Retention(**wishes.model_dump()))
-        return _answer(db, caller.tenant_id)
+    def put(scope: Scope) -> Response:
+        put_retention(scope, Retention(**wishes.model_dump()))
+        return _answer(scope.db, caller.tenant_id)
 
-    return committed(put)
+    return committed(caller.tenant_id, put)
 
 
 def _answer(db: Transaction, tenant_id: Any) -> Response:
-    wished = find_retention(db, tenant_id)
+    scope = Scope(db, tenant_id)
+    wished = find_retention(scope)
     gone = [
-        {"day": day, "rows_of": name, "rows": rows}
-        for day, name, rows in list_gone(db, tenant_id, days=SHOWN_DAYS)
+        {"day": day, "rows_of": name, "rows": rows} for day, name, rows in list_gone(scope, days=SHOWN_DAYS)
     ]
     answer = {"wished": asdict(wished), "in_force": asdict(wished.over(retention_settings())), "gone": gone}
     return Response(orjson.dumps(answer, default=str), media_type="application/json")

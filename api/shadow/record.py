@@ -21,8 +21,9 @@ from context.errors import AfterturnError
 from context.shadow.facts import compare_facts, names_in, pack, texts_of
 from context.shadow.verdict import EVERY_PART, ShadowPart, applied_beside, trials
 from models.conversations.session import find_session, hold_generation
-from models.database import Transaction, best_effort_transaction, read_transaction
+from models.database import Transaction, best_effort_transaction
 from models.due_work.queue import WorkKind, enqueue
+from models.scope import Scope
 from models.shadow.reads import MOST_SALT_BYTES, ReadState, find_switch, record_reads, shadow_settings
 from models.telemetry.counters import Counted, count
 from models.tenants.row_security import keep_to
@@ -79,8 +80,8 @@ def shadow_parts(tenant_id: UUID) -> frozenset[ShadowPart]:
     """Return the parts in shadow, at most `shadow_cache_s` old."""
 
     def read() -> frozenset[ShadowPart]:
-        with read_transaction() as db:
-            return find_switch(db, tenant_id, default=shadow_settings().shadow_parts).parts
+        with Scope.read(tenant_id) as scope:
+            return find_switch(scope, default=shadow_settings().shadow_parts).parts
 
     return shadows.find(tenant_id, read)
 
@@ -129,10 +130,11 @@ def record_shadow(served: FilledWindow, shadow: Shadow) -> None:
         tried = try_variants(loaded, _comparable(served, shadow))
         rows = rows_of(served, tried)
         with best_effort_transaction() as db:
+            scope = Scope(db, tenant_id)
             recorded = rows if rows and _holds(db, loaded) else []
             if recorded:
-                record_reads(db, tenant_id, recorded)
-                enqueue(db, tenant_id, WorkKind.SHADOW, JUDGE, delay_s=shadow_settings().shadow_judge_s)
+                record_reads(scope, recorded)
+                enqueue(scope, WorkKind.SHADOW, JUDGE, delay_s=shadow_settings().shadow_judge_s)
         for row in recorded:
             count(Counted.SHADOW_TOKENS, row["part"], "sent", by=row["served_tokens"])
             count(Counted.SHADOW_TOKENS, row["part"], "would", by=row["would_tokens"])
@@ -151,10 +153,11 @@ def _comparable(served: FilledWindow, shadow: Shadow) -> Mapping[str, frozenset[
 
 def _holds(db: Transaction, loaded: LoadedRequest) -> bool:
     """Lock the session as read: a session erased or changed meanwhile is not recorded."""
+    scope = Scope(db, loaded.tenant_id)
     if loaded.standing is None:
-        return find_session(db, loaded.tenant_id, loaded.session_id) is None
+        return find_session(scope, loaded.session_id) is None
     generation = loaded.standing.session.generation
-    return hold_generation(db, loaded.tenant_id, loaded.session_id, generation)
+    return hold_generation(scope, loaded.session_id, generation)
 
 
 def _prepare_artifacts(tried: FilledWindow | None) -> None:

@@ -29,7 +29,7 @@ from api.shadow.record import (
 from context.shadow.facts import holds
 from context.shadow.verdict import EVERY_PART, PartReport, ShadowPart, applied_beside, trials
 from context.types import Share
-from models.database import read_transaction
+from models.scope import Scope
 from models.shadow.reads import ReadState, record_reads, report_shadow, shadow_settings
 
 router = APIRouter(prefix="/v1", tags=["shadow"])
@@ -59,10 +59,8 @@ class ProbeRequest(ContextRequest):
 def show_report(call: BodyCall, wanted: Annotated[ReportRange, Query()]) -> Response:
     """Answer with each shadow part's savings, losses and verdict."""
     tenant_id = call.caller("admin").tenant_id
-    with read_transaction() as db:
-        reports = report_shadow(
-            db, tenant_id, since=timedelta(days=wanted.days), limits=shadow_settings().limits
-        )
+    with Scope.read(tenant_id) as scope:
+        reports = report_shadow(scope, since=timedelta(days=wanted.days), limits=shadow_settings().limits)
     in_shadow = shadow_parts(tenant_id)
     answer = {
         "days": wanted.days,
@@ -93,7 +91,7 @@ def try_window(session_id: SessionId, call: BodyCall) -> Response:
     would_be = try_variants(loaded, trials(tried))
     held = holds(history_of(served), asked.facts)
     planted = _planted(served, would_be, asked.facts)
-    committed(lambda db: record_reads(db, tenant_id, planted))
+    committed(tenant_id, lambda scope: record_reads(scope, planted))
     answer = {
         "tried": sorted(tried),
         "served": {**_window(served), "held": held},

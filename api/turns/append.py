@@ -4,7 +4,6 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Response
@@ -33,9 +32,9 @@ from models.conversations.accept import StoredTurn, close_turn, extend_turn, fin
 from models.conversations.log import OPEN, AcceptedTurn, NewTurn
 from models.conversations.session import lock_sessions
 from models.conversations.session_state import SessionState
-from models.database import Transaction
 from models.following_work import enqueue_following
 from models.plans.later_results import join_later_results
+from models.scope import Scope
 from models.telemetry.counters import Counted, count
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["turns"])
@@ -118,7 +117,7 @@ def append_messages(session_id: SessionId, turn_id: TurnId, call: ChangeCall) ->
     event = TurnCompleted(turn_id=turn_id, **part.model_dump(exclude={"index", "done"}))
     intake = read_turn(session_id, event, cleaned=cleaned)
     given = describe_messages(event.messages, event.wire, speaker=event.speaker)
-    done = committed(partial(_append, tenant_id=tenant_id, intake=intake, part=part, given=given))
+    done = committed(tenant_id, partial(_append, intake=intake, part=part, given=given))
     if done.appended and part.index == 0:
         count(Counted.TURNS)
     place = replace(done.turn.placed_in(session_id), duplicate=not done.appended)
@@ -127,35 +126,31 @@ def append_messages(session_id: SessionId, turn_id: TurnId, call: ChangeCall) ->
     return Response(orjson.dumps(answer), media_type="application/json", background=later)
 
 
-def _append(
-    db: Transaction, *, tenant_id: UUID, intake: Intake, part: TurnPart, given: list[Message]
-) -> Extension:
+def _append(scope: Scope, *, intake: Intake, part: TurnPart, given: list[Message]) -> Extension:
     session_id, turn_id = intake.turn.session_id, intake.turn.turn_id
-    session = lock_sessions(db, tenant_id, [session_id])[session_id]
-    turn = find_turn(db, tenant_id, session_id, turn_id)
+    session = lock_sessions(scope, [session_id])[session_id]
+    turn = find_turn(scope, session_id, turn_id)
     if turn is None:
         _refuse_gap(part, length=0)
-        return _begin(db, tenant_id, intake, given, is_done=part.done)
-    stored = load_turn(db, tenant_id, session_id, turn)
-    whole = restore_messages(db, tenant_id, session_id, stored)
+        return _begin(scope, intake, given, is_done=part.done)
+    stored = load_turn(scope, session_id, turn)
+    whole = restore_messages(scope, session_id, stored)
     held, more = Extension(turn, 0, session, whole), given[_known(whole, given, part) :]
     if more:
-        _refuse_closed(db, tenant_id, session, turn, stored)
-        held = _extend(db, tenant_id, held, stored, replace(intake.turn, messages=more))
+        _refuse_closed(scope, session, turn, stored)
+        held = _extend(scope, held, stored, replace(intake.turn, messages=more))
     if part.done and turn.is_open:
         digest = hashlib.sha256("\0".join(message.raw for message in [*whole, *more]).encode()).digest()
-        close_turn(db, tenant_id, session_id, turn, digest)
+        close_turn(scope, session_id, turn, digest)
         held = replace(held, turn=replace(held.turn, body_sha256=digest))
     return held
 
 
-def _begin(
-    db: Transaction, tenant_id: UUID, intake: Intake, given: list[Message], *, is_done: bool
-) -> Extension:
+def _begin(scope: Scope, intake: Intake, given: list[Message], *, is_done: bool) -> Extension:
     new = intake.turn if is_done else replace(intake.turn, body_sha256=OPEN)
-    [accepted] = store_turns(db, tenant_id, [new])
-    session = lock_sessions(db, tenant_id, [new.session_id])[new.session_id]
-    turn = find_turn(db, tenant_id, new.session_id, new.turn_id)
+    [accepted] = store_turns(scope, [new])
+    session = lock_sessions(scope, [new.session_id])[new.session_id]
+    turn = find_turn(scope, new.session_id, new.turn_id)
     assert turn is not None  # noqa: S101 (it was stored just now)
     return Extension(turn, accepted.last_seq - accepted.first_seq + 1, session, given)
 
@@ -194,10 +189,8 @@ def _refuse_gap(part: TurnPart, *, length: int) -> None:
         raise ProblemError("too-large", message, field="messages", limit=limit)
 
 
-def _refuse_closed(
-    db: Transaction, tenant_id: UUID, session: SessionState, turn: StoredTurn, stored: list[Message]
-) -> None:
-    newest = newest_turn(db, tenant_id, session)
+def _refuse_closed(scope: Scope, session: SessionState, turn: StoredTurn, stored: list[Message]) -> None:
+    newest = newest_turn(scope, session)
     is_newest = newest is not None and newest.turn_index == turn.turn_index
     is_whole = len(stored) == turn.last_seq - turn.first_seq + 1
     if not (turn.is_open and is_newest and is_whole):
@@ -209,9 +202,7 @@ def _refuse_closed(
         )
 
 
-def _extend(
-    db: Transaction, tenant_id: UUID, held: Extension, stored: list[Message], extension: NewTurn
-) -> Extension:
+def _extend(scope: Scope, held: Extension, stored: list[Message], extension: NewTurn) -> Extension:
     """Append the messages of an extension to a stored turn, and queue the resulting work."""
     more = extension.messages
     taken = take_out_in([*stored, *more], range(len(stored), len(stored) + len(more)))
@@ -222,12 +213,12 @@ def _extend(
         uses=tuple(replace(use, message=use.message - len(stored)) for use in taken.uses),
     )
     session, turn = held.session, held.turn
-    after = extend_turn(db, tenant_id, session, turn, extension)
+    after = extend_turn(scope, session, turn, extension)
     place = AcceptedTurn(
         session.session_id, turn.turn_id, turn.turn_index, session.last_seq + 1, after.last_seq
     )
-    join_later_results(db, tenant_id, [(extension, place)])
-    enqueue_following(db, tenant_id, [extension], [place], {session.session_id: after})
+    join_later_results(scope, [(extension, place)])
+    enqueue_following(scope, [extension], [place], {session.session_id: after})
     return Extension(
         replace(turn, last_seq=after.last_seq), len(more), after, [*held.messages, *extension.messages]
     )

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
@@ -23,22 +22,21 @@ from models.conversations.accept import accept_turns
 from models.conversations.history import load_newest
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session import lock_sessions
-from models.database import Transaction
 from models.following_work import enqueue_following
 from models.learning.served_set import name_prior_sets
 from models.plans.from_turns import plans_of_turns, store_turn_plans
 from models.plans.later_results import join_later_results
+from models.scope import Scope
 
 
-def without_repeated_words(db: Transaction, tenant_id: UUID, turn: NewTurn) -> NewTurn:
+def without_repeated_words(scope: Scope, turn: NewTurn) -> NewTurn:
     """Leave out the words before a compaction that are all stored, and name them as its window.
 
     A provider's standalone compaction answers with every word of the user, then the compaction. Any other
     words before a compaction are the turn's own.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the turn.
+        scope: The transaction and its tenant.
         turn: The turn as sent.
 
     Returns:
@@ -48,7 +46,7 @@ def without_repeated_words(db: Transaction, tenant_id: UUID, turn: NewTurn) -> N
     lead = turn.messages[:at]
     if not lead or not all(message.starts_turn for message in lead):
         return turn
-    stored = [message for message in _load(db, tenant_id, turn.session_id) if message.starts_turn]
+    stored = [message for message in _load(scope, turn.session_id) if message.starts_turn]
     if not repeats_all_words(stored, lead):
         return turn
     window = (*(message.seq for message in stored), 0)
@@ -57,10 +55,10 @@ def without_repeated_words(db: Transaction, tenant_id: UUID, turn: NewTurn) -> N
     return replace(turn, messages=[compaction, *turn.messages[at + 1 :]], uses=uses)
 
 
-def _load(db: Transaction, tenant_id: UUID, session_id: str) -> list[Message]:
-    session = lock_sessions(db, tenant_id, [session_id])[session_id]
+def _load(scope: Scope, session_id: str) -> list[Message]:
+    session = lock_sessions(scope, [session_id])[session_id]
     bounds = {"after_seq": session.start_seq, "up_to_seq": session.last_seq}
-    return load_newest(db, tenant_id, session_id, **bounds, most=api_settings().max_history_messages)
+    return load_newest(scope, session_id, **bounds, most=api_settings().max_history_messages)
 
 
 MAX_WINDOW = 100_000_000
@@ -244,16 +242,16 @@ def _names(ids: list[str], most: int = 5) -> str:
     return ", ".join(repr(name[:80]) for name in ids[:most]) + (" …" if len(ids) > most else "")
 
 
-def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> list[AcceptedTurn]:
+def store_turns(scope: Scope, turns: Sequence[NewTurn]) -> list[AcceptedTurn]:
     """Append turns and queue the resulting work, in a transaction."""
-    turns = [without_repeated_words(db, tenant_id, turn) for turn in turns]
+    turns = [without_repeated_words(scope, turn) for turn in turns]
     plans = plans_of_turns(turns)
-    answers, sessions = accept_turns(db, tenant_id, turns)
+    answers, sessions = accept_turns(scope, turns)
     came_new = [plan for plan, answer in zip(plans, answers, strict=True) if plan and not answer.duplicate]
-    store_turn_plans(db, tenant_id, name_prior_sets(db, tenant_id, came_new))
+    store_turn_plans(scope, name_prior_sets(scope, came_new))
     placed = zip(turns, answers, strict=True)
-    join_later_results(db, tenant_id, [(turn, place) for turn, place in placed if not place.duplicate])
-    enqueue_following(db, tenant_id, turns, answers, sessions)
+    join_later_results(scope, [(turn, place) for turn, place in placed if not place.duplicate])
+    enqueue_following(scope, turns, answers, sessions)
     return answers
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from uuid import UUID
 
 from context.artifacts.content import ID_PREFIX
 from context.artifacts.positions import read_results
@@ -15,19 +14,16 @@ from context.types import Message
 from models.artifacts.artifact import NewArtifact, new_artifact
 from models.artifacts.settings import artifact_settings
 from models.artifacts.use import NewUse, TakenResult, load_results
-from models.database import Transaction
+from models.scope import Scope
 
 
-def restore_messages(
-    db: Transaction, tenant_id: UUID, session_id: str, messages: Sequence[Message]
-) -> list[Message]:
+def restore_messages(scope: Scope, session_id: str, messages: Sequence[Message]) -> list[Message]:
     """Put large tool results back into stored messages.
 
     Only results taken out of the message itself are put back, regardless of pointers in its text.
 
     Args:
-        db: A transaction.
-        tenant_id: The session's tenant.
+        scope: The transaction and its tenant.
         session_id: The session's id.
         messages: Stored messages of the session.
 
@@ -37,7 +33,7 @@ def restore_messages(
     pointing = [message.seq for message in messages if message.answer_ids and pointed_artifacts(message)]
     if not pointing:
         return list(messages)
-    taken = load_results(db, tenant_id, session_id, from_seq=min(pointing), to_seq=max(pointing))
+    taken = load_results(scope, session_id, from_seq=min(pointing), to_seq=max(pointing))
     return [_restored(message, taken.get(message.seq, {})) for message in messages]
 
 

@@ -49,11 +49,10 @@ from models.conversations.history import load_oldest
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session import lock_existing
 from models.conversations.session_state import SessionState
-from models.database import Transaction
-from models.encryption.keys import TextCipher
 from models.erasure.log import Receipt
 from models.erasure.messages import Changed
 from models.erasure.sessions import merged, remove_span
+from models.scope import Scope
 from models.telemetry.counters import Counted, count
 
 
@@ -84,7 +83,7 @@ def complete_turn(session_id: SessionId, call: ChangeCall) -> Response:
     caller = call.caller("write")
     event, cleaned = read_as(TurnCompleted, call.raw)
     intake = read_turn(session_id, event, cleaned=cleaned)
-    [accepted] = committed(lambda db: store_turns(db, caller.tenant_id, [intake.turn]))
+    [accepted] = committed(caller.tenant_id, lambda scope: store_turns(scope, [intake.turn]))
     _count([accepted])
     if accepted.conflict:
         raise conflict(accepted)
@@ -105,7 +104,7 @@ def complete_turns(call: ChangeBatch) -> Response:
     read = [_read_line(line) for line in lines_of(call, api_settings().max_batch_turns)]
     good = [entry for entry in read if isinstance(entry, Intake)]
     events = [entry.turn for entry in good]
-    answers = committed(lambda db: store_turns(db, caller.tenant_id, events)) if events else []
+    answers = committed(caller.tenant_id, lambda scope: store_turns(scope, events)) if events else []
     _count(answers)
     stored = iter(answers)
     results: list[dict[str, Any]] = []
@@ -214,7 +213,7 @@ def replace_turn(session_id: SessionId, turn_id: TurnId, call: ChangeCall) -> Re
     event = TurnCompleted(turn_id=turn_id, **body.model_dump())
     intake = read_turn(session_id, event, cleaned=cleaned)
     given = describe_messages(event.messages, event.wire, speaker=event.speaker)
-    place, changes, session = committed(partial(_replace, tenant_id=tenant_id, intake=intake, given=given))
+    place, changes, session = committed(tenant_id, partial(_replace, intake=intake, given=given))
     answer = {
         "session_id": session_id,
         "turn_id": turn_id,
@@ -231,36 +230,36 @@ def replace_turn(session_id: SessionId, turn_id: TurnId, call: ChangeCall) -> Re
 
 
 def _replace(
-    db: Transaction, *, tenant_id: UUID, intake: Intake, given: list[Message]
+    scope: Scope, *, intake: Intake, given: list[Message]
 ) -> tuple[AcceptedTurn, list[Changed], SessionState]:
     new, session_id = intake.turn, intake.turn.session_id
-    session, turn = find_held(db, tenant_id, session_id, new.turn_id)
+    session, turn = find_held(scope, session_id, new.turn_id)
     place = AcceptedTurn(
         session_id, turn.turn_id, turn.turn_index, turn.first_seq, turn.last_seq, duplicate=True
     )
-    if turn.is_told_by(TextCipher(db, tenant_id), new):
+    if turn.is_told_by(scope.cells, new):
         return place, [], session
-    stored = load_turn(db, tenant_id, session_id, turn)
-    newest = newest_turn(db, tenant_id, session)
+    stored = load_turn(scope, session_id, turn)
+    newest = newest_turn(scope, session)
     if newest is None or newest.turn_index != turn.turn_index:
-        changes = _edit_in_place(db, tenant_id, session_id, stored, given)
+        changes = _edit_in_place(scope, session_id, stored, given)
     else:
         bounds = {"after_seq": turn.first_seq - 1, "up_to_seq": turn.last_seq}
-        removed = remove_span(db, tenant_id, session_id, **bounds)
-        [place] = store_turns(db, tenant_id, [new])
+        removed = remove_span(scope, session_id, **bounds)
+        [place] = store_turns(scope, [new])
         changes = [removed or Changed(Receipt(), session.generation, [], [])]
-    return place, changes, lock_existing(db, tenant_id, [session_id])[session_id]
+    return place, changes, lock_existing(scope, [session_id])[session_id]
 
 
 def _edit_in_place(
-    db: Transaction, tenant_id: UUID, session_id: str, stored: list[Message], given: list[Message]
+    scope: Scope, session_id: str, stored: list[Message], given: list[Message]
 ) -> list[Changed]:
     """Edit the messages of an earlier turn.
 
     Raises:
         ProblemError: The turn has another structure.
     """
-    whole = restore_messages(db, tenant_id, session_id, stored)
+    whole = restore_messages(scope, session_id, stored)
     diff = compare_histories(whole, given)
     if diff.removed or diff.new_from < len(given) or len(stored) != len(given):
         raise ProblemError(
@@ -269,31 +268,29 @@ def _edit_in_place(
             "back to an earlier turn, or fork there",
             field="turn_id",
         )
-    return edit_turn(db, tenant_id, session_id, stored, given)
+    return edit_turn(scope, session_id, stored, given)
 
 
-def find_held(
-    db: Transaction, tenant_id: UUID, session_id: str, turn_id: str
-) -> tuple[SessionState, StoredTurn]:
+def find_held(scope: Scope, session_id: str, turn_id: str) -> tuple[SessionState, StoredTurn]:
     """Lock a session, and find one of its turns.
 
     Raises:
         ProblemError: There is no such session, or no such turn.
     """
-    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    session = lock_existing(scope, [session_id]).get(session_id)
     if session is None:
         raise not_found("session")
-    turn = find_turn(db, tenant_id, session_id, turn_id)
+    turn = find_turn(scope, session_id, turn_id)
     if turn is None:
         raise not_found("turn")
     return session, turn
 
 
-def load_turn(db: Transaction, tenant_id: UUID, session_id: str, turn: StoredTurn) -> list[Message]:
+def load_turn(scope: Scope, session_id: str, turn: StoredTurn) -> list[Message]:
     """Load the stored messages of a turn."""
     most = turn.last_seq - turn.first_seq + 1
     bounds = {"after_seq": turn.first_seq - 1, "up_to_seq": turn.last_seq, "most": most}
-    return load_oldest(db, tenant_id, session_id, **bounds)
+    return load_oldest(scope, session_id, **bounds)
 
 
 @changes.delete(
@@ -309,11 +306,11 @@ def delete_turn(session_id: SessionId, turn_id: TurnId, call: ChangeCall) -> Res
     """
     tenant_id = call.caller("write").tenant_id
 
-    def delete(db: Transaction) -> dict[str, Any]:
-        session, turn = find_held(db, tenant_id, session_id, turn_id)
-        return _cut(db, tenant_id, session, after_seq=turn.first_seq - 1, up_to_seq=turn.last_seq)
+    def delete(scope: Scope) -> dict[str, Any]:
+        session, turn = find_held(scope, session_id, turn_id)
+        return _cut(scope, session, after_seq=turn.first_seq - 1, up_to_seq=turn.last_seq)
 
-    return Response(orjson.dumps(committed(delete)), media_type="application/json")
+    return Response(orjson.dumps(committed(tenant_id, delete)), media_type="application/json")
 
 
 @changes.post(
@@ -327,21 +324,21 @@ def truncate_session(session_id: SessionId, call: ChangeCall) -> Response:
     tenant_id = call.caller("write").tenant_id
     cut = call.body(Truncation)
 
-    def truncate(db: Transaction) -> dict[str, Any]:
+    def truncate(scope: Scope) -> dict[str, Any]:
         if cut.after_turn is None:
-            session, after_seq = lock_existing(db, tenant_id, [session_id]).get(session_id), 0
+            session, after_seq = lock_existing(scope, [session_id]).get(session_id), 0
             if session is None:
                 raise not_found("session")
             after_seq = session.start_seq
         else:
-            session, turn = find_held(db, tenant_id, session_id, cut.after_turn)
+            session, turn = find_held(scope, session_id, cut.after_turn)
             after_seq = turn.last_seq
-        newest = newest_turn(db, tenant_id, session)
+        newest = newest_turn(scope, session)
         if newest is not None and newest.first_seq > after_seq:
             refuse_other_revision(session, cut.revision)
-        return _cut(db, tenant_id, session, after_seq=after_seq, up_to_seq=session.last_seq)
+        return _cut(scope, session, after_seq=after_seq, up_to_seq=session.last_seq)
 
-    return Response(orjson.dumps(committed(truncate)), media_type="application/json")
+    return Response(orjson.dumps(committed(tenant_id, truncate)), media_type="application/json")
 
 
 def refuse_other_revision(session: SessionState, revision: str | None) -> None:
@@ -361,13 +358,11 @@ def refuse_other_revision(session: SessionState, revision: str | None) -> None:
         )
 
 
-def _cut(
-    db: Transaction, tenant_id: UUID, session: SessionState, *, after_seq: int, up_to_seq: int
-) -> dict[str, Any]:
+def _cut(scope: Scope, session: SessionState, *, after_seq: int, up_to_seq: int) -> dict[str, Any]:
     session_id = session.session_id
-    changed = remove_span(db, tenant_id, session_id, after_seq=after_seq, up_to_seq=up_to_seq)
-    after = lock_existing(db, tenant_id, [session_id])[session_id]
-    newest = newest_turn(db, tenant_id, after)
+    changed = remove_span(scope, session_id, after_seq=after_seq, up_to_seq=up_to_seq)
+    after = lock_existing(scope, [session_id])[session_id]
+    newest = newest_turn(scope, after)
     return {
         "session_id": session_id,
         "last_turn_id": newest.turn_id if newest else None,

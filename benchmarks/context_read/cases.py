@@ -15,6 +15,7 @@ from afterturn.demo import CLOSING_QUESTION, STOPS
 from afterturn.progress import wait_for_background
 from afterturn.stack.stack import Stack
 from models.database import make_engine
+from models.scope import Scope
 from models.settings import DatabaseSettings
 from models.tenants.tenant import create_key, ensure_tenant
 from tests.data import DATA, read_jsonl
@@ -44,7 +45,7 @@ def prepare(stack: Stack, tenants: int = 1) -> tuple[list[str], int]:
     engine = make_engine(DatabaseSettings(database_url=stack.at.database_url))
     for number in range(1, tenants):
         with engine.begin() as db:
-            keys.append(create_key(db, ensure_tenant(db, f"reader-{number}"), label="reader"))
+            keys.append(create_key(Scope(db, ensure_tenant(db, f"reader-{number}")), label="reader"))
     engine.dispose()
     [after, *_] = [_prepare(stack, key) for key in keys]
     return keys, after

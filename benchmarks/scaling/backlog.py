@@ -9,6 +9,7 @@ import psycopg
 
 from afterturn.stack.stack import Stack
 from benchmarks.scaling.meter import median_ms
+from models.scope import Scope
 
 ROUNDS = 30
 
@@ -80,8 +81,8 @@ def _measure(database: psycopg.Connection, tenant_id: UUID, size: int) -> QueueC
     keys = iter(range(ROUNDS))
 
     def want_one() -> None:
-        with transaction() as db:
-            enqueue(db, tenant_id, WorkKind.SUMMARIZE, f"new {size} {next(keys)}", delay_s=3600)
+        with Scope.write(tenant_id) as scope:
+            enqueue(scope, WorkKind.SUMMARIZE, f"new {size} {next(keys)}", delay_s=3600)
 
     def watch() -> None:
         with read_transaction() as db:

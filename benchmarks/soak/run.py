@@ -23,6 +23,7 @@ from benchmarks.soak.pool import more_workers
 from benchmarks.soak.samples import Sample, Sampler, Watched
 from benchmarks.soak.search import highest_flat_rate
 from benchmarks.soak.shown import show_line
+from models.scope import Scope
 from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 
 ROLES = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT)
@@ -125,7 +126,10 @@ def make_tenants(stack: Stack, plan: Plan, book: Book, began: float) -> list[lis
     for client in range(plan.clients):
         labels = [f"c{client}-{number}" for number in range(TENANTS_A_CLIENT)]
         with transaction() as db:
-            keys = [create_key(db, ensure_tenant(db, label), label="soak", scopes=SCOPES) for label in labels]
+            keys = [
+                create_key(Scope(db, ensure_tenant(db, label)), label="soak", scopes=SCOPES)
+                for label in labels
+            ]
         made.append(
             [
                 Tenant(label, Caller(stack.at.base_url, key, book, began))

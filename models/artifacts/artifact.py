@@ -18,6 +18,7 @@ from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
 from models.encryption.cipher import seals
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 DETECT_CHARS = 4_000
 """Number of leading characters used to detect the language of a text."""
@@ -146,21 +147,21 @@ Rows go in the order of the ids, so that two events cannot deadlock.
 """
 
 
-def store_artifacts(db: Transaction, tenant_id: UUID, new: Iterable[NewArtifact]) -> frozenset[str]:
+def store_artifacts(scope: Scope, new: Iterable[NewArtifact]) -> frozenset[str]:
     """Store contents, each once, even when others store the same contents at the same time.
 
     Returns:
         The ids of the newly stored contents.
     """
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     rows = {entry.artifact.artifact_id: _row(cells, entry) for entry in new}
     if not rows:
         return frozenset()
     columns = {name: [row[name] for row in rows.values()] for name in next(iter(rows.values()))}
-    stored = db.execute(_STORE, {"tenant_id": tenant_id, **columns})
+    stored = scope.db.execute(_STORE, {"tenant_id": scope.tenant_id, **columns})
     fresh = frozenset(artifact_id for artifact_id, is_fresh in stored if is_fresh)
     if seals() and len(fresh) < len(rows):
-        mend(db, tenant_id, columns)
+        mend(scope, columns)
     return fresh
 
 
@@ -190,27 +191,29 @@ _FIND = select(*_FACTS).where(
 )
 
 
-def find_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactFacts | None:
+def find_artifact(scope: Scope, artifact_id: str) -> ArtifactFacts | None:
     """Find the facts about an artifact; returns None when the tenant has no such artifact."""
-    row = db.execute(_FIND, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
-    return read_facts(TextCipher(db, tenant_id), row) if row else None
+    row = scope.db.execute(_FIND, {"tenant_id": scope.tenant_id, "artifact_id": artifact_id}).one_or_none()
+    return read_facts(scope.cells, row) if row else None
 
 
-def find_facts(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> dict[str, ArtifactFacts]:
+def find_facts(scope: Scope, artifact_ids: Iterable[str]) -> dict[str, ArtifactFacts]:
     """Find the facts about the tenant's artifacts, by id; unknown and foreign ids are left out."""
-    cells, wanted = TextCipher(db, tenant_id), sorted(set(artifact_ids))
-    rows = db.execute(select(*_FACTS).where(*_AMONG), {"tenant_id": tenant_id, "artifact_ids": wanted})
+    cells, wanted = scope.cells, sorted(set(artifact_ids))
+    rows = scope.db.execute(
+        select(*_FACTS).where(*_AMONG), {"tenant_id": scope.tenant_id, "artifact_ids": wanted}
+    )
     return {row[0]: read_facts(cells, row) for row in rows}
 
 
-def hold_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactFacts | None:
+def hold_artifact(scope: Scope, artifact_id: str) -> ArtifactFacts | None:
     """Find an artifact and lock the row until the transaction ends: nobody drops the artifact meanwhile.
 
     Call before the transaction locks anything else.
     """
     held = _FIND.with_for_update(key_share=True, read=True)
-    row = db.execute(held, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
-    return read_facts(TextCipher(db, tenant_id), row) if row else None
+    row = scope.db.execute(held, {"tenant_id": scope.tenant_id, "artifact_id": artifact_id}).one_or_none()
+    return read_facts(scope.cells, row) if row else None
 
 
 def read_facts(cells: TextCipher, row: Sequence[Any]) -> ArtifactFacts:
@@ -229,13 +232,13 @@ def open_content(cells: TextCipher, artifact_id: str, stored: str) -> str:
 _CONTENTS = select(StoredArtifact.artifact_id, StoredArtifact.content).where(*_AMONG)
 
 
-def load_contents(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> dict[str, str]:
+def load_contents(scope: Scope, artifact_ids: Iterable[str]) -> dict[str, str]:
     """Load the whole texts of the tenant's artifacts, by id; unknown and foreign ids are left out."""
     wanted = sorted(set(artifact_ids))
     if not wanted:
         return {}
-    cells = TextCipher(db, tenant_id)
-    rows = db.execute(_CONTENTS, {"tenant_id": tenant_id, "artifact_ids": wanted})
+    cells = scope.cells
+    rows = scope.db.execute(_CONTENTS, {"tenant_id": scope.tenant_id, "artifact_ids": wanted})
     return {row[0]: open_content(cells, row[0], row[1]) for row in rows}
 
 
@@ -246,18 +249,18 @@ _SLICE = text(
 )
 
 
-def load_slice(db: Transaction, tenant_id: UUID, artifact_id: str, *, start: int, length: int) -> str | None:
+def load_slice(scope: Scope, artifact_id: str, *, start: int, length: int) -> str | None:
     """Load characters `[start, start + length)` of an artifact's text; None for an unknown artifact."""
-    found = db.execute(
+    found = scope.db.execute(
         _SLICE,
-        {"tenant_id": tenant_id, "artifact_id": artifact_id, "first": start + 1, "length": length},
+        {"tenant_id": scope.tenant_id, "artifact_id": artifact_id, "first": start + 1, "length": length},
     ).one_or_none()
     if found is None:
         return None
     part, is_whole = str(found[0]), bool(found[1])
     if not is_whole:
         return part
-    return open_content(TextCipher(db, tenant_id), artifact_id, part)[start : start + length]
+    return open_content(scope.cells, artifact_id, part)[start : start + length]
 
 
 _PASSAGES = select(StoredArtifact.artifact_id, StoredArtifact.passages).where(
@@ -265,33 +268,31 @@ _PASSAGES = select(StoredArtifact.artifact_id, StoredArtifact.passages).where(
 )
 
 
-def load_passages(
-    db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str], *, version: int
-) -> dict[str, bytes]:
+def load_passages(scope: Scope, artifact_ids: Iterable[str], *, version: int) -> dict[str, bytes]:
     """Load the prepared indexes of artifacts, by id; missing indexes and other versions are left out."""
     wanted = sorted(set(artifact_ids))
     if not wanted:
         return {}
-    rows = db.execute(_PASSAGES, {"tenant_id": tenant_id, "artifact_ids": wanted, "version": version})
-    cells = TextCipher(db, tenant_id)
+    rows = scope.db.execute(
+        _PASSAGES, {"tenant_id": scope.tenant_id, "artifact_ids": wanted, "version": version}
+    )
+    cells = scope.cells
     return {
         row[0]: cells.open_bytes("artifact.passages", row[1], row[0]) for row in rows if row[1] is not None
     }
 
 
-def save_passages(
-    db: Transaction, tenant_id: UUID, artifact_id: str, passages: bytes, *, version: int
-) -> bool:
+def save_passages(scope: Scope, artifact_id: str, passages: bytes, *, version: int) -> bool:
     """Save an artifact's prepared index. Returns False when the artifact is gone or has a newer index."""
-    done = db.execute(
+    done = scope.db.execute(
         update(StoredArtifact)
         .where(
-            StoredArtifact.tenant_id == tenant_id,
+            StoredArtifact.tenant_id == scope.tenant_id,
             StoredArtifact.artifact_id == artifact_id,
             func.coalesce(StoredArtifact.indexed_with, -1) <= version,
         )
         .values(
-            passages=TextCipher(db, tenant_id).seal_bytes("artifact.passages", passages, artifact_id),
+            passages=scope.cells.seal_bytes("artifact.passages", passages, artifact_id),
             indexed_with=version,
         )
     )
@@ -322,7 +323,7 @@ _DROP = text(
 )
 
 
-def drop_unused(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> list[str]:
+def drop_unused(scope: Scope, artifact_ids: Iterable[str]) -> list[str]:
     """Drop the given artifacts without any use left, and everything derived from the dropped artifacts.
 
     Rows are locked first and judged by a second statement, so that commits made meanwhile are seen: an event
@@ -331,11 +332,11 @@ def drop_unused(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -
     Returns:
         The ids of the dropped artifacts.
     """
-    asked = {"tenant_id": tenant_id, "artifact_ids": sorted(set(artifact_ids))}
+    asked = {"tenant_id": scope.tenant_id, "artifact_ids": sorted(set(artifact_ids))}
     if not asked["artifact_ids"]:
         return []
-    db.execute(_LOCK, asked)
-    return list(db.execute(_DROP, asked).scalars())
+    scope.db.execute(_LOCK, asked)
+    return list(scope.db.execute(_DROP, asked).scalars())
 
 
 _ORPHANS = text(
@@ -365,7 +366,7 @@ def drop_orphans(db: Transaction, *, idle_s: float, most: int) -> int:
     orphans: dict[UUID, list[str]] = {}
     for tenant_id, artifact_id in db.execute(_ORPHANS, {"idle_s": idle_s, "most": most}):
         orphans.setdefault(tenant_id, []).append(artifact_id)
-    return sum(len(drop_unused(db, tenant_id, ids)) for tenant_id, ids in orphans.items())
+    return sum(len(drop_unused(Scope(db, tenant_id), ids)) for tenant_id, ids in orphans.items())
 
 
 def artifact_value(facts: ArtifactFacts, *, source: str, at: datetime, **metadata: object) -> Artifact:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import (
     ColumnElement,
@@ -26,8 +25,8 @@ from context.artifacts.types import Artifact, ArtifactType
 from models.artifacts.artifact import ArtifactFacts, StoredArtifact, artifact_value, read_facts
 from models.artifacts.use import ARTIFACT_KEY
 from models.base import Base, CreatedAt, TenantKey
-from models.database import Transaction
 from models.encryption.keys import TextCipher, TextUnavailableError
+from models.scope import Scope
 
 
 class Attachment(Base):
@@ -99,7 +98,7 @@ class StoredAttachment:
         )
 
 
-def add_attachment(db: Transaction, tenant_id: UUID, new: NewAttachment) -> bool:
+def add_attachment(scope: Scope, new: NewAttachment) -> bool:
     """Record an upload, in the transaction that stores the artifact.
 
     Names given by the first upload of an owner stay; a later upload of the same owner fills empty names.
@@ -107,12 +106,12 @@ def add_attachment(db: Transaction, tenant_id: UUID, new: NewAttachment) -> bool
     Returns:
         True for the first upload by this owner.
     """
-    cells, place = TextCipher(db, tenant_id), (new.artifact_id, new.session_id, new.user_id)
+    cells, place = scope.cells, (new.artifact_id, new.session_id, new.user_id)
     names = {
         "title": cells.seal("artifact_attachment.title", new.title, *place),
         "source": cells.seal("artifact_attachment.source", new.source, *place),
     }
-    row = upsert(Attachment).values(tenant_id=tenant_id, **{**new.__dict__, **names})
+    row = upsert(Attachment).values(tenant_id=scope.tenant_id, **{**new.__dict__, **names})
     filled = row.on_conflict_do_update(
         index_elements=[
             Attachment.tenant_id,
@@ -125,7 +124,7 @@ def add_attachment(db: Transaction, tenant_id: UUID, new: NewAttachment) -> bool
             "source": func.coalesce(func.nullif(Attachment.source, ""), row.excluded.source),
         },
     ).returning(text("old.artifact_id is null"))
-    return bool(db.execute(filled).scalar_one())
+    return bool(scope.db.execute(filled).scalar_one())
 
 
 _FACTS = [StoredArtifact.__table__.c[name] for name in ArtifactFacts.__dataclass_fields__]
@@ -156,15 +155,13 @@ _OWN_COLUMNS = 5
 _OWNER_COLUMNS = 2
 
 
-def load_attachments(
-    db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]
-) -> dict[str, StoredAttachment]:
+def load_attachments(scope: Scope, artifact_ids: Iterable[str]) -> dict[str, StoredAttachment]:
     """Load attachments of the tenant, by id; ids never uploaded to the tenant are left out."""
     wanted = sorted(set(artifact_ids))
     if not wanted:
         return {}
-    rows = db.execute(_FIND, {"tenant_id": tenant_id, "artifact_ids": wanted})
-    cells = TextCipher(db, tenant_id)
+    rows = scope.db.execute(_FIND, {"tenant_id": scope.tenant_id, "artifact_ids": wanted})
+    cells = scope.cells
     return {row.artifact_id: _stored(cells, row) for row in rows}
 
 
@@ -182,19 +179,19 @@ def _stored(cells: TextCipher, row: Any) -> StoredAttachment:
     )
 
 
-def drop_session_attachments(db: Transaction, tenant_id: UUID, session_id: str) -> list[str]:
+def drop_session_attachments(scope: Scope, session_id: str) -> list[str]:
     """Forget the uploads for a session. Returns the artifact ids, for `drop_unused`."""
-    return _drop(db, tenant_id, Attachment.session_id == session_id)
+    return _drop(scope, Attachment.session_id == session_id)
 
 
-def drop_user_attachments(db: Transaction, tenant_id: UUID, user_id: str) -> list[str]:
+def drop_user_attachments(scope: Scope, user_id: str) -> list[str]:
     """Forget the uploads for a user. Returns the artifact ids, for `drop_unused`."""
-    return _drop(db, tenant_id, Attachment.user_id == user_id)
+    return _drop(scope, Attachment.user_id == user_id)
 
 
-def _drop(db: Transaction, tenant_id: UUID, owned: ColumnElement[bool]) -> list[str]:
-    gone = delete(Attachment).where(Attachment.tenant_id == tenant_id, owned)
-    return list(db.execute(gone.returning(Attachment.artifact_id)).scalars())
+def _drop(scope: Scope, owned: ColumnElement[bool]) -> list[str]:
+    gone = delete(Attachment).where(Attachment.tenant_id == scope.tenant_id, owned)
+    return list(scope.db.execute(gone.returning(Attachment.artifact_id)).scalars())
 
 
 _TITLES = (
@@ -220,23 +217,26 @@ _TITLES = (
 )
 
 
-def retitle(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> list[str]:
+def retitle(scope: Scope, artifact_ids: Iterable[str]) -> list[str]:
     """Replace artifact titles no longer given by any upload; the oldest remaining upload gives the new title.
 
     Args:
-        db: A transaction that holds the artifacts.
-        tenant_id: The owning tenant.
+        scope: The transaction and its tenant.
         artifact_ids: Artifacts with a forgotten upload.
 
     Returns:
         The ids of artifacts with a changed or removed title.
     """
-    rows = db.execute(_TITLES, {"tenant_id": tenant_id, "artifact_ids": sorted(set(artifact_ids))})
-    cells, changed = TextCipher(db, tenant_id), []
+    rows = scope.db.execute(
+        _TITLES, {"tenant_id": scope.tenant_id, "artifact_ids": sorted(set(artifact_ids))}
+    )
+    cells, changed = scope.cells, []
     for artifact_id, group in groupby(rows, key=lambda row: str(row.artifact_id)):
         title = _other_title(cells, artifact_id, list(group))
         if title is not None:
-            db.execute(_RETITLE, {"tenant_id": tenant_id, "artifact_id": artifact_id, "title": title})
+            scope.db.execute(
+                _RETITLE, {"tenant_id": scope.tenant_id, "artifact_id": artifact_id, "title": title}
+            )
             changed.append(artifact_id)
     return changed
 

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import select, text
 
 from context.artifacts.types import ContentKind
 from models.artifacts.artifact import ArtifactFacts, find_facts, open_content
 from models.artifacts.summary import ArtifactSummary, SummaryKey, open_focus, text_row
-from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -67,20 +66,20 @@ _LATEST = text(
 )
 
 
-def load_text(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactText | None:
+def load_text(scope: Scope, artifact_id: str) -> ArtifactText | None:
     """Load an artifact with the whole text; returns None when the artifact is gone."""
-    row = db.execute(_TEXT, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
+    row = scope.db.execute(_TEXT, {"tenant_id": scope.tenant_id, "artifact_id": artifact_id}).one_or_none()
     if row is None:
         return None
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     stored = ArtifactText(row[0], ContentKind(row[1]), *row[2:])
     title = cells.open("artifact.title", stored.title, artifact_id)
     return replace(stored, title=title, content=open_content(cells, artifact_id, stored.content))
 
 
-def find_origin(db: Transaction, tenant_id: UUID, artifact_id: str) -> Origin | None:
+def find_origin(scope: Scope, artifact_id: str) -> Origin | None:
     """Find the latest use in the present life of a session; returns None without any such use."""
-    row = db.execute(_LATEST, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
+    row = scope.db.execute(_LATEST, {"tenant_id": scope.tenant_id, "artifact_id": artifact_id}).one_or_none()
     return Origin(*row) if row else None
 
 
@@ -129,10 +128,12 @@ _OF_SESSION = text(
 )
 
 
-def list_artifacts(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> list[SessionArtifact]:
+def list_artifacts(scope: Scope, session_id: str, *, most: int) -> list[SessionArtifact]:
     """List the artifacts of a session's messages and uploads, the newest use first."""
-    found = db.execute(_OF_SESSION, {"tenant_id": tenant_id, "session_id": session_id, "most": most}).all()
-    facts = find_facts(db, tenant_id, [row.artifact_id for row in found])
+    found = scope.db.execute(
+        _OF_SESSION, {"tenant_id": scope.tenant_id, "session_id": session_id, "most": most}
+    ).all()
+    facts = find_facts(scope, [row.artifact_id for row in found])
     return [
         SessionArtifact(facts[row.artifact_id], row.uses, row.last_seq)
         for row in found
@@ -147,16 +148,17 @@ _REST = [
 ]
 
 
-def list_focus_summaries(
-    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], *, most: int
-) -> list[FocusSummary]:
+def list_focus_summaries(scope: Scope, artifact_ids: Sequence[str], *, most: int) -> list[FocusSummary]:
     """List the newest summaries of artifacts, in any state, with the words of each focus."""
     if not artifact_ids:
         return []
-    cells = TextCipher(db, tenant_id)
-    rows = db.execute(
+    cells = scope.cells
+    rows = scope.db.execute(
         select(*_KEY, ArtifactSummary.focus, *_REST)
-        .where(ArtifactSummary.tenant_id == tenant_id, ArtifactSummary.artifact_id.in_(sorted(artifact_ids)))
+        .where(
+            ArtifactSummary.tenant_id == scope.tenant_id,
+            ArtifactSummary.artifact_id.in_(sorted(artifact_ids)),
+        )
         .order_by(ArtifactSummary.created_at.desc(), ArtifactSummary.focus_key)
         .limit(most)
     )

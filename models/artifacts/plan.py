@@ -29,8 +29,8 @@ from context.focus import focus_key
 from context.types import JsonObject
 from models.artifacts.sealing import MARK_OF_KEYED, key_forms, stored_key
 from models.base import SESSION_KEY, Base, CreatedAt, TenantPart, read_time
-from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 _DIGEST_CHARS = 32
 MOST_PLANS = 20
@@ -192,8 +192,7 @@ _TRIM = text(
 
 
 def want_plan(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     key: PlanKey,
     wish: PlanWish,
     *,
@@ -206,10 +205,10 @@ def want_plan(
     Returns:
         The present state.
     """
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     key = replace(key, question_key=stored_key(cells, key.question_key))
     row = upsert(StoredArtifactPlan).values(
-        tenant_id=tenant_id,
+        tenant_id=scope.tenant_id,
         **key.__dict__,
         artifact_ids=list(wish.artifact_ids),
         question=cells.seal("artifact_plan.question", wish.question, *_row(key)),
@@ -234,19 +233,19 @@ def want_plan(
         },
         where=StoredArtifactPlan.state == PlanState.FAILED,
     ).returning(StoredArtifactPlan.state)
-    state = db.execute(asked).scalar()
+    state = scope.db.execute(asked).scalar()
     if state is None:
-        found = find_plan(db, tenant_id, key)
+        found = find_plan(scope, key)
         return found.state if found else PlanState.WANTED
-    db.execute(_TRIM, {"tenant_id": tenant_id, "session_id": key.session_id, "most": most})
+    scope.db.execute(_TRIM, {"tenant_id": scope.tenant_id, "session_id": key.session_id, "most": most})
     return PlanState(state)
 
 
-def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> ArtifactPlanRecord | None:
+def find_plan(scope: Scope, key: PlanKey) -> ArtifactPlanRecord | None:
     """Find the newest plan of a key, in any state."""
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     newest = select(*_COLUMNS).where(*_of(cells, key)).order_by(StoredArtifactPlan.created_at.desc()).limit(1)
-    row = db.execute(newest).one_or_none()
+    row = scope.db.execute(newest).one_or_none()
     return _plan(cells, row) if row else None
 
 
@@ -257,44 +256,40 @@ def read_plan(cells: TextCipher, row: Sequence[Any]) -> ArtifactPlanRecord:
     return _opened(cells, replace(stored, call_ids=list(map(UUID, stored.call_ids)), **times))
 
 
-def may_plan_again(db: Transaction, tenant_id: UUID, key: PlanKey, *, planner: str | None) -> bool:
+def may_plan_again(scope: Scope, key: PlanKey, *, planner: str | None) -> bool:
     """Check whether a failed plan may be requested again: after some time, or with another planning model.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         key: The plan.
         planner: The present planning model; None when unknown.
     """
     is_old = StoredArtifactPlan.ready_at < func.now() - timedelta(seconds=AGAIN_AFTER_S)
     is_changed = StoredArtifactPlan.planner.is_distinct_from(planner) if planner else false()
     found = select(or_(is_old, is_changed)).where(
-        *_of(TextCipher(db, tenant_id), key), StoredArtifactPlan.state == PlanState.FAILED
+        *_of(scope.cells, key), StoredArtifactPlan.state == PlanState.FAILED
     )
-    return bool(db.execute(found.order_by(StoredArtifactPlan.created_at.desc()).limit(1)).scalar())
+    return bool(scope.db.execute(found.order_by(StoredArtifactPlan.created_at.desc()).limit(1)).scalar())
 
 
-def take_wanted_plans(
-    db: Transaction, tenant_id: UUID, session_id: str, *, most: int
-) -> list[ArtifactPlanRecord]:
+def take_wanted_plans(scope: Scope, session_id: str, *, most: int) -> list[ArtifactPlanRecord]:
     """Load the wanted plans of a session, the newest question first."""
-    rows = db.execute(
+    rows = scope.db.execute(
         select(*_COLUMNS)
         .where(
-            StoredArtifactPlan.tenant_id == tenant_id,
+            StoredArtifactPlan.tenant_id == scope.tenant_id,
             StoredArtifactPlan.session_id == session_id,
             StoredArtifactPlan.state == PlanState.WANTED,
         )
         .order_by(StoredArtifactPlan.created_at.desc())
         .limit(most)
     )
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     return [_plan(cells, row) for row in rows]
 
 
 def store_plan(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     key: PlanKey,
     *,
     plan: dict[str, Any] | None,
@@ -305,8 +300,7 @@ def store_plan(
     """Store the result of a wish, in the transaction that finishes the work.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         key: The plan.
         plan: The plan; None for a failure.
         reason: The reason of a failure; required without a plan.
@@ -316,8 +310,8 @@ def store_plan(
     Returns:
         True when stored; False when nobody waits for the plan any more.
     """
-    cells = TextCipher(db, tenant_id)
-    wanted = db.execute(
+    cells = scope.cells
+    wanted = scope.db.execute(
         select(StoredArtifactPlan.question_key)
         .where(*_of(cells, key), StoredArtifactPlan.state == PlanState.WANTED)
         .with_for_update()
@@ -325,7 +319,7 @@ def store_plan(
     if wanted is None:
         return False
     key = replace(key, question_key=wanted)
-    done = db.execute(
+    done = scope.db.execute(
         update(StoredArtifactPlan)
         .where(
             *_of(cells, key),
@@ -345,11 +339,11 @@ def store_plan(
     return done.rowcount == 1
 
 
-def drop_session_plans(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+def drop_session_plans(scope: Scope, session_id: str) -> int:
     """Delete the questions and plans of a session. Returns the number of deleted plans."""
-    return db.execute(
+    return scope.db.execute(
         text("delete from artifact_plan where tenant_id = :tenant_id and session_id = :session_id"),
-        {"tenant_id": tenant_id, "session_id": session_id},
+        {"tenant_id": scope.tenant_id, "session_id": session_id},
     ).rowcount
 
 
@@ -358,10 +352,10 @@ _OTHER_QUESTIONS = text(
 )
 
 
-def drop_other_questions(db: Transaction, tenant_id: UUID, *, keyed: bool) -> int:
+def drop_other_questions(scope: Scope, *, keyed: bool) -> int:
     """Delete the plans with question keys of the other kind; the plans are made again."""
-    asked = {"tenant_id": tenant_id, "mark": MARK_OF_KEYED, "keyed": keyed}
-    return db.execute(_OTHER_QUESTIONS, asked).rowcount
+    asked = {"tenant_id": scope.tenant_id, "mark": MARK_OF_KEYED, "keyed": keyed}
+    return scope.db.execute(_OTHER_QUESTIONS, asked).rowcount
 
 
 def _of(cells: TextCipher, key: PlanKey) -> list[Any]:

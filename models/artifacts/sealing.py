@@ -1,14 +1,13 @@
 """Sealed artifacts: stored keys of focuses and questions, and repair after the loss of a key."""
 
 from collections.abc import Mapping, Sequence
-from uuid import UUID
 
 from sqlalchemy import text
 
 from context.focus import GENERAL_KEY
-from models.database import Transaction
 from models.encryption.cipher import TextKey, seals
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 MARK_OF_KEYED = "k"
 """First character of a keyed key; other keys have hex digits only."""
@@ -61,19 +60,20 @@ _NAMED_BEFORE = text(
 )
 
 
-def mend(db: Transaction, tenant_id: UUID, columns: Mapping[str, Sequence[object]]) -> None:
+def mend(scope: Scope, columns: Mapping[str, Sequence[object]]) -> None:
     """Replace contents unreadable for want of the key with the same contents, sealed now.
 
     Summaries and names of the old contents are unreadable too and are removed.
 
     Args:
-        db: A transaction that holds the rows.
-        tenant_id: The tenant of the artifacts.
+        scope: The transaction and its tenant.
         columns: The rows to store, sealed with the tenant's present key, by column.
     """
     named = ("artifact_id", "content_sha256", "title", "preview", "content")
-    mended = db.execute(_MEND, {"tenant_id": tenant_id, **{name: columns[name] for name in named}})
+    mended = scope.db.execute(
+        _MEND, {"tenant_id": scope.tenant_id, **{name: columns[name] for name in named}}
+    )
     artifact_ids = list(mended.scalars())
     if artifact_ids:
         for statement in (_READ_BEFORE, _NAMED_BEFORE):
-            db.execute(statement, {"tenant_id": tenant_id, "artifact_ids": artifact_ids})
+            scope.db.execute(statement, {"tenant_id": scope.tenant_id, "artifact_ids": artifact_ids})

@@ -31,9 +31,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from models.artifacts.sealing import key_forms, stored_key
 from models.artifacts.use import ARTIFACT_KEY
 from models.base import Base, CreatedAt, TenantPart, Timestamp
-from models.database import Transaction
 from models.encryption.cipher import is_sealed, seals
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 UNDECIDED = ""
 """Model or prompt version of a wish left to the worker."""
@@ -189,16 +189,13 @@ _FRESH: dict[str, Any] = {
 _ASKED = ("focus", "terms", "origin", "session_id", "user_id")
 
 
-def want_summary(
-    db: Transaction, tenant_id: UUID, wish: Wish, *, ttl_s: float, again: bool = False
-) -> ReadingState:
+def want_summary(scope: Scope, wish: Wish, *, ttl_s: float, again: bool = False) -> ReadingState:
     """Request a summary; `models.due_work.queue.enqueue` requests the work in the same transaction.
 
     A wanted or ready entry stays; an expired entry is requested again.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the artifact.
+        scope: The transaction and its tenant.
         wish: The summary and the origin of the wish.
         ttl_s: Lifetime of the wish, in seconds, > 0.
         again: True to retry a rejected entry.
@@ -206,10 +203,10 @@ def want_summary(
     Returns:
         The present state.
     """
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     key = replace(wish.key, focus_key=stored_key(cells, wish.key.focus_key))
     row = upsert(ArtifactSummary).values(
-        tenant_id=tenant_id,
+        tenant_id=scope.tenant_id,
         **key.__dict__,
         **seal_focus(cells, key, wish.focus, wish.terms),
         origin=wish.origin,
@@ -229,9 +226,9 @@ def want_summary(
         },
         where=or_(stale, retried),
     ).returning(ArtifactSummary.state)
-    state = db.execute(asked).scalar()
+    state = scope.db.execute(asked).scalar()
     if state is None:
-        state = db.execute(select(ArtifactSummary.state).where(key.of(tenant_id))).scalar_one()
+        state = scope.db.execute(select(ArtifactSummary.state).where(key.of(scope.tenant_id))).scalar_one()
     return ReadingState(state)
 
 
@@ -243,10 +240,10 @@ _ORDER = ("asked", "request", "turn", "open_work", "mined", "general")
 KEY_COLUMNS = [ArtifactSummary.__table__.c[name] for name in SummaryKey.__dataclass_fields__]
 
 
-def take_wanted(db: Transaction, tenant_id: UUID, artifact_id: str, *, most: int) -> list[Wish]:
+def take_wanted(scope: Scope, artifact_id: str, *, most: int) -> list[Wish]:
     """Load the wishes for an artifact, most urgent first; the holder of the work fulfils the wishes."""
     urgency = case({origin: place for place, origin in enumerate(_ORDER)}, value=ArtifactSummary.origin)
-    rows = db.execute(
+    rows = scope.db.execute(
         select(
             *KEY_COLUMNS,
             ArtifactSummary.focus,
@@ -256,7 +253,7 @@ def take_wanted(db: Transaction, tenant_id: UUID, artifact_id: str, *, most: int
             ArtifactSummary.user_id,
         )
         .where(
-            ArtifactSummary.tenant_id == tenant_id,
+            ArtifactSummary.tenant_id == scope.tenant_id,
             ArtifactSummary.artifact_id == artifact_id,
             ArtifactSummary.state == ReadingState.WANTED,
             ArtifactSummary.expires_at > func.now(),
@@ -265,14 +262,14 @@ def take_wanted(db: Transaction, tenant_id: UUID, artifact_id: str, *, most: int
         .limit(most)
     )
     length = len(KEY_COLUMNS)
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     return [_wish(cells, SummaryKey(*row[:length]), *row[length:]) for row in rows]
 
 
-def drop_wish(db: Transaction, tenant_id: UUID, wish: Wish) -> None:
+def drop_wish(scope: Scope, wish: Wish) -> None:
     """Delete a wish that is not worth a call any more; a later request may ask again."""
-    own = wish.key.of_either(TextCipher(db, tenant_id))
-    db.execute(delete(ArtifactSummary).where(own, ArtifactSummary.state == ReadingState.WANTED))
+    own = wish.key.of_either(scope.cells)
+    scope.db.execute(delete(ArtifactSummary).where(own, ArtifactSummary.state == ReadingState.WANTED))
 
 
 def _wish(cells: TextCipher, key: SummaryKey, focus: str, terms: Sequence[str], *rest: Any) -> Wish:
@@ -309,8 +306,7 @@ def text_row(key: SummaryKey) -> tuple[str, ...]:
 
 
 def store_made(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     wanted: SummaryKey,
     made: MadeSummary,
     *,
@@ -325,8 +321,7 @@ def store_made(
     was erased meanwhile.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the artifact.
+        scope: The transaction and its tenant.
         wanted: The wish.
         made: Result of the wish.
         ttl_s: Lifetime of the entry, in seconds, > 0.
@@ -335,8 +330,8 @@ def store_made(
     Returns:
         True when stored.
     """
-    cells = TextCipher(db, tenant_id)
-    wish = db.execute(
+    cells = scope.cells
+    wish = scope.db.execute(
         delete(ArtifactSummary)
         .where(wanted.of_either(cells), ArtifactSummary.state == ReadingState.WANTED)
         .returning(ArtifactSummary.focus_key, *(getattr(ArtifactSummary, name) for name in _ASKED))
@@ -348,7 +343,7 @@ def store_made(
     key = replace(wanted, focus_key=wish.focus_key, **own)
     row = upsert(ArtifactSummary).values(
         {
-            "tenant_id": tenant_id,
+            "tenant_id": scope.tenant_id,
             "artifact_id": wanted.artifact_id,
             "size_class": wanted.size_class,
             **wish._mapping,  # noqa: SLF001 (SQLAlchemy's public mapping view)
@@ -362,7 +357,7 @@ def store_made(
             "expires_at": _after(ttl_s),
         }
     )
-    db.execute(row.on_conflict_do_update(index_elements=_UNIQUE, set_=_in_place(row.excluded)))
+    scope.db.execute(row.on_conflict_do_update(index_elements=_UNIQUE, set_=_in_place(row.excluded)))
     return True
 
 

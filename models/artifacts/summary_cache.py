@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import NamedTuple
-from uuid import UUID
 
 from sqlalchemy import BigInteger, CheckConstraint, select, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -18,7 +17,7 @@ from models.base import Base, TenantKey
 from models.conversations.session import hold_session
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
-from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 
 class ArtifactReading(Base):
@@ -140,8 +139,7 @@ _TIE = text(
 
 
 def tie_summaries(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     key: SummaryKey,
     *,
     session_id: str | None = None,
@@ -150,8 +148,7 @@ def tie_summaries(
     """Name the owner of a focus asked for without a name, so that the entry is erased with the owner.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the artifact.
+        scope: The transaction and its tenant.
         key: Artifact and focus; every size, language and model is meant.
         session_id: The session, begun or not; None without a session.
         user_id: The user; None without a user.
@@ -159,18 +156,16 @@ def tie_summaries(
     if session_id is None and user_id is None:
         return
     owners = {"session_id": session_id, "user_id": user_id}
-    forms = list(key_forms(TextCipher(db, tenant_id), key.focus_key))
-    asked = {"tenant_id": tenant_id, "artifact_id": key.artifact_id, "focus_keys": forms}
-    db.execute(_TIE, {**asked, **owners})
+    forms = list(key_forms(scope.cells, key.focus_key))
+    asked = {"tenant_id": scope.tenant_id, "artifact_id": key.artifact_id, "focus_keys": forms}
+    scope.db.execute(_TIE, {**asked, **owners})
 
 
 _MINED = "mined"
 _OWNERS = select(ArtifactSummary.origin, ArtifactSummary.session_id, ArtifactSummary.user_id)
 
 
-def want_anew(
-    db: Transaction, tenant_id: UUID, outdated: ReadySummary, maker: Maker, *, ttl_s: float
-) -> bool:
+def want_anew(scope: Scope, outdated: ReadySummary, maker: Maker, *, ttl_s: float) -> bool:
     """Request a summary by the summarizer in force in place of another model's summary, and the work for it.
 
     The words of the question are stored once more, so nobody may erase the words meanwhile: session and
@@ -179,8 +174,7 @@ def want_anew(
     context or a request by name may ask for a new summary.
 
     Args:
-        db: A transaction without any lock yet.
-        tenant_id: The tenant of the artifact.
+        scope: The transaction and its tenant.
         outdated: The other model's summary.
         maker: The summarizer in force, and the prompt version.
         ttl_s: Lifetime of the wish, in seconds, > 0.
@@ -189,26 +183,26 @@ def want_anew(
         True when the summary is wanted now.
     """
     key = outdated.key
-    first = _asker(db, tenant_id, key)
+    first = _asker(scope, key)
     if first is None or first[0] == _MINED or first[2] is not None:
         return False
     origin, session_id, _ = first
-    if session_id is not None and not hold_session(db, tenant_id, session_id):
+    if session_id is not None and not hold_session(scope, session_id):
         return False
-    if hold_artifact(db, tenant_id, key.artifact_id) is None or _asker(db, tenant_id, key) != first:
+    if hold_artifact(scope, key.artifact_id) is None or _asker(scope, key) != first:
         return False
     own = replace(key, model=maker.model or UNDECIDED, prompt_version=maker.prompt_version or UNDECIDED)
-    if is_settled(db, tenant_id, own):
+    if is_settled(scope, own):
         return False
     open_key = replace(key, model=UNDECIDED, prompt_version=UNDECIDED)
     wish = Wish(open_key, outdated.focus, outdated.terms, origin, session_id)
-    if want_summary(db, tenant_id, wish, ttl_s=ttl_s) is not ReadingState.WANTED:
+    if want_summary(scope, wish, ttl_s=ttl_s) is not ReadingState.WANTED:
         return False
-    enqueue(db, tenant_id, WorkKind.ARTIFACT, key.artifact_id)
+    enqueue(scope, WorkKind.ARTIFACT, key.artifact_id)
     return True
 
 
-def _asker(db: Transaction, tenant_id: UUID, key: SummaryKey) -> tuple[str, str | None, str | None] | None:
+def _asker(scope: Scope, key: SummaryKey) -> tuple[str, str | None, str | None] | None:
     """Find the origin and the owning session and user of a summary; returns None for a missing summary."""
-    row = db.execute(_OWNERS.where(key.of_either(TextCipher(db, tenant_id)))).one_or_none()
+    row = scope.db.execute(_OWNERS.where(key.of_either(scope.cells))).one_or_none()
     return (row.origin, row.session_id, row.user_id) if row else None

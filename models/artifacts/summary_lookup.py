@@ -31,8 +31,8 @@ from models.artifacts.summary import (
     text_row,
 )
 from models.base import read_time
-from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def read_candidate(cells: TextCipher, row: Sequence[Any]) -> tuple[Candidate, da
     return _candidate(cells, SummaryKey(*row[:length]), *facts), read_time(ready_at)
 
 
-def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
+def is_settled(scope: Scope, key: SummaryKey) -> bool:
     """Check whether a wish needs no work: an answer or a refusal by any model exists.
 
     A key with a model counts only entries of the model, or of a model that answered in its place. A key with
@@ -166,38 +166,37 @@ def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
     own = [answers_for(key.model)] if key.model else []
     own += [ArtifactSummary.prompt_version == key.prompt_version] if key.prompt_version else []
     settled = select(ArtifactSummary.artifact_id).where(
-        ArtifactSummary.tenant_id == tenant_id,
+        ArtifactSummary.tenant_id == scope.tenant_id,
         ArtifactSummary.artifact_id == key.artifact_id,
-        _asks(TextCipher(db, tenant_id), key.focus_key),
+        _asks(scope.cells, key.focus_key),
         ArtifactSummary.size_class == key.size_class,
         ArtifactSummary.language == key.language,
         ArtifactSummary.state != ReadingState.WANTED,
         ArtifactSummary.expires_at > func.now(),
         *own,
     )
-    return db.execute(settled.limit(1)).first() is not None
+    return scope.db.execute(settled.limit(1)).first() is not None
 
 
 def find_standing(
-    db: Transaction, tenant_id: UUID, key: SummaryKey, *, maker: Maker = ANYBODY
+    scope: Scope, key: SummaryKey, *, maker: Maker = ANYBODY
 ) -> tuple[ReadingState, str | None] | None:
     """Find the state of a wish: ready before wanted before rejected.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the artifact.
+        scope: The transaction and its tenant.
         key: The wish. The prompt version is the version in use now: rejections of older prompts do not count.
         maker: The maker of accepted answers.
 
     Returns:
         The state, and the reason of a rejection; None for a wish never asked.
     """
-    rows = db.execute(
+    rows = scope.db.execute(
         select(ArtifactSummary.state, ArtifactSummary.rejected_because)
         .where(
-            ArtifactSummary.tenant_id == tenant_id,
+            ArtifactSummary.tenant_id == scope.tenant_id,
             ArtifactSummary.artifact_id == key.artifact_id,
-            _asks(TextCipher(db, tenant_id), key.focus_key),
+            _asks(scope.cells, key.focus_key),
             ArtifactSummary.size_class == key.size_class,
             ArtifactSummary.language == key.language,
             ArtifactSummary.expires_at > func.now(),
@@ -214,14 +213,12 @@ def find_standing(
     return next(((state, found[state]) for state in order if state in found), None)
 
 
-def load_ready(
-    db: Transaction, tenant_id: UUID, keys: Collection[SummaryKey]
-) -> dict[SummaryKey, ReadySummary]:
+def load_ready(scope: Scope, keys: Collection[SummaryKey]) -> dict[SummaryKey, ReadySummary]:
     """Load entries by key; entries no longer in force are left out."""
     if not keys:
         return {}
-    cells = TextCipher(db, tenant_id)
-    rows = db.execute(
+    cells = scope.cells
+    rows = scope.db.execute(
         select(*KEY_COLUMNS, *_READY_COLUMNS).where(
             or_(*(key.of_either(cells) for key in keys)),
             ArtifactSummary.state == ReadingState.READY,
@@ -350,8 +347,7 @@ _FOR_QUESTION = text(f"""
 
 
 def load_for_question(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     session_id: str | None,
     artifact_ids: Collection[str],
     keys: QuestionKeys,
@@ -359,15 +355,14 @@ def load_for_question(
     """Load the summaries and plans that may serve a question about artifacts.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant of the artifacts.
+        scope: The transaction and its tenant.
         session_id: The session of the plans; None for no plans.
         artifact_ids: The artifacts.
         keys: The keys of the question.
     """
-    cells = TextCipher(db, tenant_id)
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "artifact_ids": sorted(artifact_ids)}
-    stored = db.execute(_FOR_QUESTION, {**asked, **keys.forms(cells)}).scalar_one()
+    cells = scope.cells
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "artifact_ids": sorted(artifact_ids)}
+    stored = scope.db.execute(_FOR_QUESTION, {**asked, **keys.forms(cells)}).scalar_one()
     return read_for_question(cells, keys, artifact_ids, orjson.loads(stored))
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import (
     BigInteger,
@@ -24,8 +23,8 @@ from context.artifacts.types import Artifact
 from context.tokens import Count
 from models.artifacts.artifact import ArtifactFacts, artifact_value, open_content, read_facts
 from models.base import SESSION_KEY, Base, CreatedAt, TenantPart, read_time
-from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 ARTIFACT_KEY = ["artifact.tenant_id", "artifact.artifact_id"]
 
@@ -107,13 +106,13 @@ _ADD = text(
 )
 
 
-def add_uses(db: Transaction, tenant_id: UUID, uses: Iterable[PlacedUse]) -> None:
+def add_uses(scope: Scope, uses: Iterable[PlacedUse]) -> None:
     """Record uses of artifacts, in the transaction that stores the messages."""
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     rows = [_row(cells, placed) for placed in uses]
     if rows:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
-        db.execute(_ADD, {"tenant_id": tenant_id, **columns})
+        scope.db.execute(_ADD, {"tenant_id": scope.tenant_id, **columns})
 
 
 def _row(cells: TextCipher, placed: PlacedUse) -> dict[str, object]:
@@ -191,19 +190,18 @@ _ARTIFACT_ID = 8
 _TIMES = (7, 19, 20)
 
 
-def load_uses(db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, newest: int) -> list[Use]:
+def load_uses(scope: Scope, session_id: str, *, after_seq: int, newest: int) -> list[Use]:
     """Load the newest uses of a session, small results of writing calls included, oldest first.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         after_seq: Only uses after this message: 0, or the start of the session's present life.
         newest: Maximum number of uses, >= 1.
     """
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "after_seq": after_seq, "newest": newest}
-    cells = TextCipher(db, tenant_id)
-    return [_use(cells, session_id, row) for row in db.execute(_OF_SESSION, asked)]
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "after_seq": after_seq, "newest": newest}
+    cells = scope.cells
+    return [_use(cells, session_id, row) for row in scope.db.execute(_OF_SESSION, asked)]
 
 
 def read_use(cells: TextCipher, session_id: str, row: Sequence[Any]) -> Use:
@@ -269,7 +267,7 @@ _RESULTS = text(
 
 
 def load_results(
-    db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int, to_seq: int
+    scope: Scope, session_id: str, *, from_seq: int, to_seq: int
 ) -> dict[int, Mapping[str, TakenResult]]:
     """Load the contents taken out of the messages `[from_seq, to_seq]` of a session.
 
@@ -277,8 +275,7 @@ def load_results(
     content.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         from_seq: First message.
         to_seq: Last message, included.
@@ -287,9 +284,9 @@ def load_results(
         {message number: {artifact id: result}} for messages with such results, as taken by `restore_results`.
     """
     found: dict[int, dict[str, TakenResult]] = {}
-    cells = TextCipher(db, tenant_id)
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
-    for seq, artifact_id, content, tokens, wide in db.execute(_RESULTS, asked):
+    cells = scope.cells
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
+    for seq, artifact_id, content, tokens, wide in scope.db.execute(_RESULTS, asked):
         whole = open_content(cells, artifact_id, content)
         found.setdefault(seq, {})[artifact_id] = TakenResult(whole, Count(tokens, wide))
     return dict(found)
@@ -306,17 +303,14 @@ _SIZES = text(
 )
 
 
-def result_sizes(
-    db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int, to_seq: int
-) -> dict[int, int]:
+def result_sizes(scope: Scope, session_id: str, *, from_seq: int, to_seq: int) -> dict[int, int]:
     """Count the tokens of results taken out of messages, by message, without reading the results.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         from_seq: First message.
         to_seq: Last message, included.
     """
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
-    return {row.seq: row.tokens for row in db.execute(_SIZES, asked)}
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
+    return {row.seq: row.tokens for row in scope.db.execute(_SIZES, asked)}

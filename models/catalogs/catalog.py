@@ -24,21 +24,21 @@ from context.catalog.types import Catalog
 from models.base import Base, TenantKey, TenantPart
 from models.database import Transaction
 from models.driver_statement import DriverStatement
+from models.scope import Scope
 
 
-def load_earlier(db: Transaction, tenant_id: UUID, name: str, *, versions: int) -> list[tuple[str, str]]:
+def load_earlier(scope: Scope, name: str, *, versions: int) -> list[tuple[str, str]]:
     """Read earlier versions of a catalog with lost entries.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant of the catalog.
+        scope: The transaction and its tenant.
         name: Name of the catalog.
         versions: Maximum number of versions, >= 0.
 
     Returns:
         Digest and canonical text, the latest put first; empty when the catalog never lost an entry.
     """
-    found = db.execute(_EARLIER, {"tenant_id": tenant_id, "name": name, "versions": versions})
+    found = scope.db.execute(_EARLIER, {"tenant_id": scope.tenant_id, "name": name, "versions": versions})
     return [(row.digest, row.body) for row in found]
 
 
@@ -145,8 +145,7 @@ class CatalogVersion:
 
 
 def put_catalog(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     name: str,
     catalog: Catalog,
     *,
@@ -158,8 +157,7 @@ def put_catalog(
     """Put a version of a catalog in force.
 
     Args:
-        db: A transaction; the catalog's row is locked until its end.
-        tenant_id: The tenant of the catalog.
+        scope: The transaction and its tenant.
         name: Name of the catalog; a missing catalog is created.
         catalog: The new version.
         body: The new version as canonical JSON.
@@ -170,8 +168,8 @@ def put_catalog(
     Returns:
         True when the new version differs from the version in force.
     """
-    place = {"tenant_id": tenant_id, "name": name}
-    if not _move(db, tenant_id, name, catalog.digest, now):
+    place = {"tenant_id": scope.tenant_id, "name": name}
+    if not _move(scope, name, catalog.digest, now):
         return False
     row = insert(StoredVersion).values(
         **place,
@@ -181,21 +179,21 @@ def put_catalog(
         pipelines=catalog.pipelines,
         tokens=tokens,
     )
-    db.execute(
+    scope.db.execute(
         row.on_conflict_do_update(
             index_elements=[StoredVersion.tenant_id, StoredVersion.name, StoredVersion.digest],
             set_={"put_at": func.clock_timestamp()},
         )
     )
-    _keep_entries(db, tenant_id, name, [entry.entry_id for entry in catalog.entries], now)
-    db.execute(_FORGET_FORM, place)
-    db.execute(_FORGET_VERSIONS, {**place, "keep": keep_versions})
+    _keep_entries(scope, name, [entry.entry_id for entry in catalog.entries], now)
+    scope.db.execute(_FORGET_FORM, place)
+    scope.db.execute(_FORGET_VERSIONS, {**place, "keep": keep_versions})
     return True
 
 
-def find_digest(db: Transaction, tenant_id: UUID, name: str) -> str | None:
+def find_digest(scope: Scope, name: str) -> str | None:
     """Find the digest of the version in force; returns None for an unknown catalog."""
-    found = find_in_force(db, tenant_id, name)
+    found = find_in_force(scope, name)
     return found.digest if found else None
 
 
@@ -213,21 +211,20 @@ class InForce(NamedTuple):
     is_use_due: bool
 
 
-def find_in_force(db: Transaction, tenant_id: UUID, name: str) -> InForce | None:
+def find_in_force(scope: Scope, name: str) -> InForce | None:
     """Find the version in force of a catalog; None for an unknown catalog."""
-    place = {"tenant_id": tenant_id, "name": name}
-    rows = _IN_FORCE_SINCE.rows(db, {**place, "every": USE_NOTED_EVERY})
+    place = {"tenant_id": scope.tenant_id, "name": name}
+    rows = _IN_FORCE_SINCE.rows(scope.db, {**place, "every": USE_NOTED_EVERY})
     return InForce(*rows[0]) if rows else None
 
 
 def load_version(
-    db: Transaction, tenant_id: UUID, name: str, digest: str | None = None, *, with_days: bool = True
+    scope: Scope, name: str, digest: str | None = None, *, with_days: bool = True
 ) -> CatalogVersion | None:
     """Read a version of a catalog.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant of the catalog.
+        scope: The transaction and its tenant.
         name: Name of the catalog.
         digest: Digest of the version; None for the version in force.
         with_days: Read the first day of each entry too.
@@ -235,17 +232,17 @@ def load_version(
     Returns:
         The version; None for an unknown or forgotten version.
     """
-    place = {"tenant_id": tenant_id, "name": name}
-    row = db.execute(_VERSION, {**place, "digest": digest}).mappings().one_or_none()
+    place = {"tenant_id": scope.tenant_id, "name": name}
+    row = scope.db.execute(_VERSION, {**place, "digest": digest}).mappings().one_or_none()
     if row is None:
         return None
-    seen = db.execute(_SEEN, place) if with_days else ()
+    seen = scope.db.execute(_SEEN, place) if with_days else ()
     return CatalogVersion(name=name, novel_since={entry: (day - _EPOCH).days for entry, day in seen}, **row)
 
 
-def note_use(db: Transaction, tenant_id: UUID, name: str) -> None:
+def note_use(scope: Scope, name: str) -> None:
     """Note that a catalog is used now, unless noted within `USE_NOTED_EVERY`."""
-    db.execute(_NOTE_USE, {"tenant_id": tenant_id, "name": name, "every": USE_NOTED_EVERY})
+    scope.db.execute(_NOTE_USE, {"tenant_id": scope.tenant_id, "name": name, "every": USE_NOTED_EVERY})
 
 
 def find_last_used(db: Transaction, *, most: int) -> list[tuple[UUID, str]]:
@@ -268,21 +265,24 @@ class CatalogInForce:
     updated_at: datetime
 
 
-def list_catalogs(db: Transaction, tenant_id: UUID) -> list[CatalogInForce]:
+def list_catalogs(scope: Scope) -> list[CatalogInForce]:
     """List every catalog of a tenant with the version in force, by name."""
-    return [CatalogInForce(**row) for row in db.execute(_IN_FORCE, {"tenant_id": tenant_id}).mappings()]
+    return [
+        CatalogInForce(**row)
+        for row in scope.db.execute(_IN_FORCE, {"tenant_id": scope.tenant_id}).mappings()
+    ]
 
 
-def delete_catalog(db: Transaction, tenant_id: UUID, name: str) -> dict[str, int]:
+def delete_catalog(scope: Scope, name: str) -> dict[str, int]:
     """Delete a catalog with all versions and entries.
 
     Returns:
         Number of deleted rows by table; empty for an unknown catalog.
     """
-    place = {"tenant_id": tenant_id, "name": name}
-    if db.execute(_HOLD, place).one_or_none() is None:
+    place = {"tenant_id": scope.tenant_id, "name": name}
+    if scope.db.execute(_HOLD, place).one_or_none() is None:
         return {}
-    return {table: db.execute(statement, place).rowcount for table, statement in _DELETE.items()}
+    return {table: scope.db.execute(statement, place).rowcount for table, statement in _DELETE.items()}
 
 
 _HOLD = text("select 1 from catalog where tenant_id = :tenant_id and name = :name for update")
@@ -342,21 +342,21 @@ _FORGET_VERSIONS = text(
 )
 
 
-def _move(db: Transaction, tenant_id: UUID, name: str, digest: str, now: datetime) -> bool:
+def _move(scope: Scope, name: str, digest: str, now: datetime) -> bool:
     """Point a catalog at a version. The row is locked, so that versions are put one after the other."""
-    made = db.execute(
+    made = scope.db.execute(
         insert(CatalogRow)
-        .values(tenant_id=tenant_id, name=name, digest=digest, updated_at=now)
+        .values(tenant_id=scope.tenant_id, name=name, digest=digest, updated_at=now)
         .on_conflict_do_nothing()
         .returning(CatalogRow.digest)
     ).scalar()
     if made is not None:
         return True
-    here = (CatalogRow.tenant_id == tenant_id) & (CatalogRow.name == name)
-    before = db.execute(select(CatalogRow.digest).where(here).with_for_update()).scalar_one()
+    here = (CatalogRow.tenant_id == scope.tenant_id) & (CatalogRow.name == name)
+    before = scope.db.execute(select(CatalogRow.digest).where(here).with_for_update()).scalar_one()
     if before == digest:
         return False
-    db.execute(update(CatalogRow).where(here).values(digest=digest, updated_at=now))
+    scope.db.execute(update(CatalogRow).where(here).values(digest=digest, updated_at=now))
     return True
 
 
@@ -384,9 +384,9 @@ _FORGET_ENTRIES = text(
 )
 
 
-def _keep_entries(db: Transaction, tenant_id: UUID, name: str, ids: Iterable[str], now: datetime) -> None:
-    place = {"tenant_id": tenant_id, "name": name}
+def _keep_entries(scope: Scope, name: str, ids: Iterable[str], now: datetime) -> None:
+    place = {"tenant_id": scope.tenant_id, "name": name}
     present = list(ids)
-    db.execute(_ADD_ENTRIES, {**place, "ids": present, "today": now.date()})
-    db.execute(_MISS_ENTRIES, {**place, "ids": present, "now": now})
-    db.execute(_FORGET_ENTRIES, {**place, "before": now - FORGET_ENTRIES_AFTER})
+    scope.db.execute(_ADD_ENTRIES, {**place, "ids": present, "today": now.date()})
+    scope.db.execute(_MISS_ENTRIES, {**place, "ids": present, "now": now})
+    scope.db.execute(_FORGET_ENTRIES, {**place, "before": now - FORGET_ENTRIES_AFTER})

@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from uuid import UUID
 
 from pydantic import Field
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, LargeBinary, Text, func, text
@@ -17,7 +16,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 import context
 from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from models.base import Base, TenantPart
-from models.database import Transaction
+from models.scope import Scope
 from models.settings import Settings
 
 
@@ -106,26 +105,24 @@ class FormKey:
     revision: str
 
 
-def load_form(db: Transaction, tenant_id: UUID, name: str, key: FormKey) -> bytes | None:
+def load_form(scope: Scope, name: str, key: FormKey) -> bytes | None:
     """Read the prepared form of a catalog; None for none, and for a form of another state."""
-    place = {"tenant_id": tenant_id, "name": name}
-    form: bytes | None = db.execute(_LOAD, {**place, **_members(key)}).scalar()
+    place = {"tenant_id": scope.tenant_id, "name": name}
+    form: bytes | None = scope.db.execute(_LOAD, {**place, **_members(key)}).scalar()
     return form
 
 
-def has_form(db: Transaction, tenant_id: UUID, name: str, key: FormKey) -> bool:
+def has_form(scope: Scope, name: str, key: FormKey) -> bool:
     """Tell whether a catalog has a prepared form of a state."""
-    place = {"tenant_id": tenant_id, "name": name}
-    return db.execute(_HAS, {**place, **_members(key)}).scalar() is not None
+    place = {"tenant_id": scope.tenant_id, "name": name}
+    return scope.db.execute(_HAS, {**place, **_members(key)}).scalar() is not None
 
 
-def store_form(db: Transaction, tenant_id: UUID, name: str, key: FormKey, form: bytes) -> bool:
+def store_form(scope: Scope, name: str, key: FormKey, form: bytes) -> bool:
     """Store a prepared form if its version is still in force.
 
     Args:
-        db: A transaction; the catalog's row is locked in share until its end, so that no form outlives the
-            version it was computed from.
-        tenant_id: The tenant of the catalog.
+        scope: The transaction and its tenant.
         name: Name of the catalog.
         key: The state of the catalog for which the form was computed.
         form: The form.
@@ -135,8 +132,8 @@ def store_form(db: Transaction, tenant_id: UUID, name: str, key: FormKey, form: 
     """
     if len(form) > MAX_FORM_BYTES:
         return False
-    values = {"tenant_id": tenant_id, "name": name, **_members(key), "form": form}
-    return db.execute(_STORE, values).rowcount > 0
+    values = {"tenant_id": scope.tenant_id, "name": name, **_members(key), "form": form}
+    return scope.db.execute(_STORE, values).rowcount > 0
 
 
 def _members(key: FormKey) -> dict[str, object]:

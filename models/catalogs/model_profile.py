@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import CheckConstraint, Double, Numeric, Text, delete, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
@@ -21,6 +20,7 @@ from context.providers.profiles import (
 )
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
+from models.scope import Scope
 
 _MONEY = Numeric(18, 10)
 _BATCH = 1_000
@@ -108,10 +108,10 @@ def list_profiles(db: Transaction) -> list[ModelProfile]:
     return [ModelProfile(**{**row, "tier": Tier(row["tier"])}) for row in rows]
 
 
-def list_overrides(db: Transaction, tenant_id: UUID) -> list[ProfileOverride]:
+def list_overrides(scope: Scope) -> list[ProfileOverride]:
     """List the overrides of a tenant, by prefix."""
-    rows = db.execute(
-        select(*_OVERRIDE).where(StoredOverride.tenant_id == tenant_id).order_by(StoredOverride.prefix)
+    rows = scope.db.execute(
+        select(*_OVERRIDE).where(StoredOverride.tenant_id == scope.tenant_id).order_by(StoredOverride.prefix)
     ).mappings()
     return [ProfileOverride(**{**row, "tier": Tier(row["tier"]) if row["tier"] else None}) for row in rows]
 
@@ -123,12 +123,11 @@ def find_prices(db: Transaction, models: Iterable[str]) -> list[ModelPrice]:
     return [ModelPrice(**row) for row in rows]
 
 
-def load_profile(db: Transaction, tenant_id: UUID, model: str) -> ModelProfile:
+def load_profile(scope: Scope, model: str) -> ModelProfile:
     """Load the profile of a model for a tenant.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant of the overrides.
+        scope: The transaction and its tenant.
         model: The model's name at any host.
 
     Returns:
@@ -136,32 +135,30 @@ def load_profile(db: Transaction, tenant_id: UUID, model: str) -> ModelProfile:
     """
     return resolve_profile(
         model,
-        list_profiles(db),
-        overrides=list_overrides(db, tenant_id),
-        prices=find_prices(db, [model]),
+        list_profiles(scope.db),
+        overrides=list_overrides(scope),
+        prices=find_prices(scope.db, [model]),
     )
 
 
-def load_prices(
-    db: Transaction, tenant_id: UUID, model: str
-) -> tuple[ProfileOverride | None, ModelPrice | None]:
+def load_prices(scope: Scope, model: str) -> tuple[ProfileOverride | None, ModelPrice | None]:
     """Load a tenant's override for a model, and the listed price of exactly the model's id."""
-    own = find_override(model, list_overrides(db, tenant_id))
-    listed = db.execute(select(*_PRICE).where(StoredPrice.model == model.strip().lower())).mappings()
+    own = find_override(model, list_overrides(scope))
+    listed = scope.db.execute(select(*_PRICE).where(StoredPrice.model == model.strip().lower())).mappings()
     row = listed.one_or_none()
     return own, ModelPrice(**row) if row else None
 
 
-def price_per_input_token(db: Transaction, tenant_id: UUID, model: str) -> Decimal | None:
+def price_per_input_token(scope: Scope, model: str) -> Decimal | None:
     """Find the price of an input token of a model, in USD; None when unknown."""
-    return load_profile(db, tenant_id, model).usd_per_input_token
+    return load_profile(scope, model).usd_per_input_token
 
 
-def set_override(db: Transaction, tenant_id: UUID, override: ProfileOverride) -> None:
+def set_override(scope: Scope, override: ProfileOverride) -> None:
     """Set override values for a tenant's models of a prefix; a value of None keeps an earlier value."""
     values = {name: value for name, value in asdict(override).items() if value is not None}
-    row = insert(StoredOverride).values(tenant_id=tenant_id, **values)
-    db.execute(
+    row = insert(StoredOverride).values(tenant_id=scope.tenant_id, **values)
+    scope.db.execute(
         row.on_conflict_do_update(
             index_elements=[StoredOverride.tenant_id, StoredOverride.prefix],
             set_={**{name: row.excluded[name] for name in values}, "updated_at": func.now()},
@@ -169,10 +166,12 @@ def set_override(db: Transaction, tenant_id: UUID, override: ProfileOverride) ->
     )
 
 
-def remove_override(db: Transaction, tenant_id: UUID, prefix: str) -> bool:
+def remove_override(scope: Scope, prefix: str) -> bool:
     """Return to the shared values. False without an override."""
-    removed = db.execute(
-        delete(StoredOverride).where(StoredOverride.tenant_id == tenant_id, StoredOverride.prefix == prefix)
+    removed = scope.db.execute(
+        delete(StoredOverride).where(
+            StoredOverride.tenant_id == scope.tenant_id, StoredOverride.prefix == prefix
+        )
     )
     return removed.rowcount == 1
 

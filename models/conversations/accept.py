@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
@@ -38,8 +37,8 @@ from models.conversations.log import (
 )
 from models.conversations.session import STATE_COLUMNS, Session, create_missing
 from models.conversations.session_state import SessionState
-from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -101,15 +100,17 @@ _AT = text(
 )
 
 
-def find_turn(db: Transaction, tenant_id: UUID, session_id: str, turn_id: str) -> StoredTurn | None:
+def find_turn(scope: Scope, session_id: str, turn_id: str) -> StoredTurn | None:
     """Find a turn by the platform's id."""
-    return _one(db.execute(_BY_ID, {"tenant_id": tenant_id, "session_id": session_id, "turn_id": turn_id}))
+    return _one(
+        scope.db.execute(_BY_ID, {"tenant_id": scope.tenant_id, "session_id": session_id, "turn_id": turn_id})
+    )
 
 
-def newest_turn(db: Transaction, tenant_id: UUID, session: SessionState) -> StoredTurn | None:
+def newest_turn(scope: Scope, session: SessionState) -> StoredTurn | None:
     """Find a session's newest turn since the last reset."""
-    asked = {"tenant_id": tenant_id, "session_id": session.session_id, "start_seq": session.start_seq}
-    return _one(db.execute(_NEWEST, asked))
+    asked = {"tenant_id": scope.tenant_id, "session_id": session.session_id, "start_seq": session.start_seq}
+    return _one(scope.db.execute(_NEWEST, asked))
 
 
 def _one(found: Any) -> StoredTurn | None:
@@ -117,25 +118,23 @@ def _one(found: Any) -> StoredTurn | None:
     return StoredTurn(row[0], row[1], row[2], row[3], bytes(row[4])) if row else None
 
 
-def find_turns_at(
-    db: Transaction, tenant_id: UUID, session_id: str, indexes: Sequence[int]
-) -> list[AcceptedTurn]:
+def find_turns_at(scope: Scope, session_id: str, indexes: Sequence[int]) -> list[AcceptedTurn]:
     """Find the places of turns by index, oldest first; missing turns are passed over."""
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "indexes": list(indexes)}
-    return [AcceptedTurn(*row) for row in db.execute(_AT, asked)] if indexes else []
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "indexes": list(indexes)}
+    return [AcceptedTurn(*row) for row in scope.db.execute(_AT, asked)] if indexes else []
 
 
 def accept_turns(
-    db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]
+    scope: Scope, turns: Sequence[NewTurn]
 ) -> tuple[list[AcceptedTurn], dict[str, SessionState]]:
     """Append turns to the logs, each once, in the order given.
 
     Returns:
         An answer for each turn, in the same order, and the state of each session afterwards.
     """
-    sessions, known = _lock_with_turns(db, tenant_id, turns)
+    sessions, known = _lock_with_turns(scope, turns)
     ends = {session_id: _LogEnd(session) for session_id, session in sessions.items()}
-    answers, fresh, cells = [], [], TextCipher(db, tenant_id)
+    answers, fresh, cells = [], [], scope.cells
     for turn in turns:
         place = (turn.session_id, turn.turn_id)
         if place in known:
@@ -149,7 +148,7 @@ def accept_turns(
     if fresh:
         changed = sorted({turn.session_id for turn, _, _ in fresh})
         sessions |= {session_id: ends[session_id].after(sessions[session_id]) for session_id in changed}
-        append_turns(db, tenant_id, fresh, [sessions[session_id] for session_id in changed])
+        append_turns(scope, fresh, [sessions[session_id] for session_id in changed])
     return answers, sessions
 
 
@@ -193,9 +192,7 @@ def _is_same(cells: TextCipher, stored: bytes, turn: NewTurn) -> bool:
 _Known = dict[tuple[str, str], tuple[bytes, AcceptedTurn]]
 
 
-def _lock_with_turns(
-    db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]
-) -> tuple[dict[str, SessionState], _Known]:
+def _lock_with_turns(scope: Scope, turns: Sequence[NewTurn]) -> tuple[dict[str, SessionState], _Known]:
     """Lock the sessions of turns, and find the turns that are stored already, by one statement.
 
     A statement that waits for a lock goes on with the turns from before the wait. If a session has got more
@@ -203,17 +200,17 @@ def _lock_with_turns(
     """
     wanted = sorted({turn.session_id for turn in turns})
     places = json_of([{"session_id": turn.session_id, "turn_id": turn.turn_id} for turn in turns])
-    given = {"tenant_id": tenant_id, "places": places}
+    given = {"tenant_id": scope.tenant_id, "places": places}
     sessions, known, is_late = dict[str, SessionState](), _Known(), False
-    for row in db.execute(_LOCK_WITH_TURNS, {**given, "session_ids": wanted}):
+    for row in scope.db.execute(_LOCK_WITH_TURNS, {**given, "session_ids": wanted}):
         session = sessions[row[0]] = SessionState(*row[:_STATE])
         is_late |= session.last_turn_index > (row.seen_turn_index or 0)
         if row.turn_id is not None:
             known[row[0], row.turn_id] = _found(row[0], row[_STATE:-1])
     if len(sessions) < len(wanted):
-        sessions, is_late = create_missing(db, tenant_id, wanted, sessions), True
+        sessions, is_late = create_missing(scope, wanted, sessions), True
     if is_late:
-        for row in db.execute(_FIND_TURNS, given):
+        for row in scope.db.execute(_FIND_TURNS, given):
             known[row[0], row.turn_id] = _found(row[0], row[1:])
     return sessions, known
 
@@ -303,14 +300,11 @@ _CLOSE = text(
 )
 
 
-def extend_turn(
-    db: Transaction, tenant_id: UUID, session: SessionState, turn: StoredTurn, more: NewTurn
-) -> SessionState:
+def extend_turn(scope: Scope, session: SessionState, turn: StoredTurn, more: NewTurn) -> SessionState:
     """Append messages to the newest turn. The caller holds the session's row.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session: The session's state.
         turn: The newest turn; it ends with the session's last message.
         more: The further messages, with their large results.
@@ -320,9 +314,9 @@ def extend_turn(
     """
     place = replace(turn.placed_in(more.session_id), first_seq=session.last_seq + 1)
     last_seq = session.last_seq + len(more.messages)
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     asked = {
-        "tenant_id": tenant_id,
+        "tenant_id": scope.tenant_id,
         "session_id": more.session_id,
         "turn_index": turn.turn_index,
         "last_seq": last_seq,
@@ -330,9 +324,9 @@ def extend_turn(
         "model": more.model,
         "context_window": more.context_window,
     }
-    db.execute(_EXTEND, {**asked, "messages": json_of(list(message_rows(cells, more, place)))})
-    store_artifacts(db, tenant_id, more.artifacts)
-    _add_uses(db, tenant_id, place.first_seq, turn, more)
+    scope.db.execute(_EXTEND, {**asked, "messages": json_of(list(message_rows(cells, more, place)))})
+    store_artifacts(scope, more.artifacts)
+    _add_uses(scope, place.first_seq, turn, more)
     return replace(
         session,
         last_seq=last_seq,
@@ -342,22 +336,21 @@ def extend_turn(
     )
 
 
-def _add_uses(db: Transaction, tenant_id: UUID, first_seq: int, turn: StoredTurn, more: NewTurn) -> None:
+def _add_uses(scope: Scope, first_seq: int, turn: StoredTurn, more: NewTurn) -> None:
     uses: Sequence[PlacedUse] = [
         PlacedUse(more.session_id, turn.turn_index, first_seq, use) for use in more.uses
     ]
-    add_uses(db, tenant_id, uses)
+    add_uses(scope, uses)
 
 
-def close_turn(db: Transaction, tenant_id: UUID, session_id: str, turn: StoredTurn, digest: bytes) -> None:
+def close_turn(scope: Scope, session_id: str, turn: StoredTurn, digest: bytes) -> None:
     """Mark an open turn as complete.
 
     Args:
-        db: A transaction; the caller holds the session's row.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         turn: The turn.
         digest: Digest of all messages of the turn.
     """
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "turn_index": turn.turn_index}
-    db.execute(_CLOSE, {**asked, "digest": TextCipher(db, tenant_id).digest(digest)})
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "turn_index": turn.turn_index}
+    scope.db.execute(_CLOSE, {**asked, "digest": scope.cells.digest(digest)})

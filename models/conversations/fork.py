@@ -4,7 +4,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import select, text
 
@@ -15,8 +14,7 @@ from models.conversations.log import CHANGED, AcceptedTurn, NewTurn, append_turn
 from models.conversations.session import lock_existing
 from models.conversations.session_state import SessionState
 from models.conversations.summary import NewSummary, SummaryState, list_summaries, store_summary
-from models.database import Transaction
-from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,7 @@ _BEGIN = text(
 
 
 def fork_session(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     source: SessionState,
     begun: SessionState,
     *,
@@ -79,8 +76,7 @@ def fork_session(
     without a later message, is copied as it is. Everything else that is derived is made anew.
 
     Args:
-        db: A transaction; the caller holds the source's row.
-        tenant_id: The tenant of both sessions.
+        scope: The transaction and its tenant.
         source: The session to copy.
         begun: The new session, locked, without any turn.
         last: The last turn to copy.
@@ -96,17 +92,17 @@ def fork_session(
         model=source.model,
         context_window=source.context_window,
     )
-    copied = {"tenant_id": tenant_id, "source": source.session_id, "target": target_id}
+    copied = {"tenant_id": scope.tenant_id, "source": source.session_id, "target": target_id}
     span = {"start_seq": source.start_seq, "last_seq": last.last_seq}
-    rows = db.execute(_TURNS, {**copied, **span}).all()
+    rows = scope.db.execute(_TURNS, {**copied, **span}).all()
     turns = [_copied(target_id, row, messages) for row in rows]
     fresh = [(turn, place, begun.generation) for turn, place in turns if turn.messages]
-    append_turns(db, tenant_id, fresh, [state])
-    db.execute(_KEEP_TIMES, copied)
-    db.execute(_BEGIN, {**copied, **span})
-    _copy_uses(db, tenant_id, source, target_id, last)
-    version = _copy_summary(db, tenant_id, source, begun, last)
-    after = lock_existing(db, tenant_id, [target_id])[target_id]
+    append_turns(scope, fresh, [state])
+    scope.db.execute(_KEEP_TIMES, copied)
+    scope.db.execute(_BEGIN, {**copied, **span})
+    _copy_uses(scope, source, target_id, last)
+    version = _copy_summary(scope, source, begun, last)
+    after = lock_existing(scope, [target_id])[target_id]
     return Fork(after, version, any(row.user_id for row in rows))
 
 
@@ -126,19 +122,17 @@ def _copied(target_id: str, row: Any, messages: Sequence[Message]) -> tuple[NewT
     return turn, AcceptedTurn(target_id, row.turn_id, row.turn_index, row.first_seq, row.last_seq)
 
 
-def _copy_uses(
-    db: Transaction, tenant_id: UUID, source: SessionState, target_id: str, last: StoredTurn
-) -> None:
+def _copy_uses(scope: Scope, source: SessionState, target_id: str, last: StoredTurn) -> None:
     """Copy the places of large results: the contents belong to both sessions from now on."""
-    rows = db.execute(
+    rows = scope.db.execute(
         select(ArtifactUse.__table__).where(
-            ArtifactUse.tenant_id == tenant_id,
+            ArtifactUse.tenant_id == scope.tenant_id,
             ArtifactUse.session_id == source.session_id,
             ArtifactUse.seq > source.start_seq,
             ArtifactUse.seq <= last.last_seq,
         )
     ).all()
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     uses = [
         NewUse(
             message=0,
@@ -153,14 +147,12 @@ def _copy_uses(
         for row in rows
     ]
     placed = [PlacedUse(target_id, row.turn_index, row.seq, use) for row, use in zip(rows, uses, strict=True)]
-    add_uses(db, tenant_id, placed)
+    add_uses(scope, placed)
 
 
-def _copy_summary(
-    db: Transaction, tenant_id: UUID, source: SessionState, begun: SessionState, last: StoredTurn
-) -> int | None:
+def _copy_summary(scope: Scope, source: SessionState, begun: SessionState, last: StoredTurn) -> int | None:
     """Put the newest summary of the source without a later message in force in the new session."""
-    versions = {summary.version: summary for summary in list_summaries(db, tenant_id, source.session_id)}
+    versions = {summary.version: summary for summary in list_summaries(scope, source.session_id)}
     found = next((one for one in versions.values() if one.state == SummaryState.ACTIVE), None)
     while found is not None and found.to_seq > last.last_seq:
         found = versions.get(found.base_version or 0)
@@ -171,7 +163,7 @@ def _copy_summary(
         base_version=None,
         **{name: getattr(found, name) for name in _COPIED},
     )
-    return store_summary(db, tenant_id, begun.session_id, new, activate=True)
+    return store_summary(scope, begun.session_id, new, activate=True)
 
 
 _COPIED = (

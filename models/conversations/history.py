@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import ARRAY, BigInteger, and_, bindparam, func, select, text
 
 from context.types import Message, Role, Wire
 from models.base import read_time
 from models.conversations.log import StoredMessage, TurnRow
-from models.database import Transaction
 from models.encryption.cipher import MARK, has_masters
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 _MESSAGE_COLUMNS = (
     StoredMessage.seq,
@@ -60,21 +59,19 @@ _OLDEST_FIRST = (
 )
 
 
-def load_newest(
-    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int, most: int
-) -> list[Message]:
+def load_newest(scope: Scope, session_id: str, *, after_seq: int, up_to_seq: int, most: int) -> list[Message]:
     """Load the newest messages of `(after_seq, up_to_seq]`, at most `most`, oldest first."""
-    rows = db.execute(
+    rows = scope.db.execute(
         _NEWEST_FIRST,
         {
-            "tenant_id": tenant_id,
+            "tenant_id": scope.tenant_id,
             "session_id": session_id,
             "after_seq": after_seq,
             "up_to_seq": up_to_seq,
             "most": most,
         },
     ).all()
-    return _messages(db, tenant_id, session_id, reversed(rows))
+    return _messages(scope, session_id, reversed(rows))
 
 
 NEWEST_SQL = """(
@@ -101,33 +98,33 @@ def read_newest(cells: TextCipher, session_id: str, rows: Iterable[Sequence[Any]
     ]
 
 
-def load_oldest(
-    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int, most: int
-) -> list[Message]:
+def load_oldest(scope: Scope, session_id: str, *, after_seq: int, up_to_seq: int, most: int) -> list[Message]:
     """Load the oldest messages of `(after_seq, up_to_seq]`, at most `most`, oldest first."""
-    rows = db.execute(
+    rows = scope.db.execute(
         _OLDEST_FIRST,
         {
-            "tenant_id": tenant_id,
+            "tenant_id": scope.tenant_id,
             "session_id": session_id,
             "after_seq": after_seq,
             "up_to_seq": up_to_seq,
             "most": most,
         },
     )
-    return _messages(db, tenant_id, session_id, rows)
+    return _messages(scope, session_id, rows)
 
 
-def load_messages(db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int]) -> list[Message]:
+def load_messages(scope: Scope, session_id: str, seqs: Collection[int]) -> list[Message]:
     """Load single messages, oldest first; missing messages are passed over."""
     if not seqs:
         return []
-    rows = db.execute(_CHOSEN, {"tenant_id": tenant_id, "session_id": session_id, "seqs": sorted(seqs)})
-    return _messages(db, tenant_id, session_id, rows)
+    rows = scope.db.execute(
+        _CHOSEN, {"tenant_id": scope.tenant_id, "session_id": session_id, "seqs": sorted(seqs)}
+    )
+    return _messages(scope, session_id, rows)
 
 
-def _messages(db: Transaction, tenant_id: UUID, session_id: str, rows: Iterable[Any]) -> list[Message]:
-    cells = TextCipher(db, tenant_id)
+def _messages(scope: Scope, session_id: str, rows: Iterable[Any]) -> list[Message]:
+    cells = scope.cells
     return [_message(cells, session_id, row) for row in rows]
 
 
@@ -148,13 +145,11 @@ def _message(cells: TextCipher, session_id: str, row: Any) -> Message:
     )
 
 
-def tokens_between(
-    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int
-) -> int:
+def tokens_between(scope: Scope, session_id: str, *, after_seq: int, up_to_seq: int) -> int:
     """Sum the tokens of the messages of `(after_seq, up_to_seq]`."""
-    return db.execute(
+    return scope.db.execute(
         select(func.coalesce(func.sum(StoredMessage.tokens), 0)).where(
-            StoredMessage.tenant_id == tenant_id,
+            StoredMessage.tenant_id == scope.tenant_id,
             StoredMessage.session_id == session_id,
             StoredMessage.seq > after_seq,
             StoredMessage.seq <= up_to_seq,
@@ -178,10 +173,10 @@ _PAUSES = text(
 )
 
 
-def has_pauses(db: Transaction, tenant_id: UUID, session_id: str, *, longer_than_s: float) -> bool:
+def has_pauses(scope: Scope, session_id: str, *, longer_than_s: float) -> bool:
     """Check whether any of a session's newest turns came in after a longer pause."""
     asked = {"longer_than_s": longer_than_s, "most": PAUSE_TURNS}
-    found = db.execute(_PAUSES, {"tenant_id": tenant_id, "session_id": session_id, **asked})
+    found = scope.db.execute(_PAUSES, {"tenant_id": scope.tenant_id, "session_id": session_id, **asked})
     return bool(found.scalar_one())
 
 
@@ -245,8 +240,7 @@ _BEFORE_SEALING = f"""case when body ~ '^{MARK}[0-9]' then split_part(substr(bod
 
 
 def load_turns(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     session_id: str,
     *,
     from_seq: int,
@@ -257,8 +251,7 @@ def load_turns(
     """Read the whole turns that touch `[from_seq, to_seq]`, oldest first, of every generation.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         from_seq: First message of the range.
         to_seq: Last message of the range, included.
@@ -268,18 +261,18 @@ def load_turns(
     Returns:
         The turns, and the place to read on: the first message of the first omitted turn, or None.
     """
-    place = {"tenant_id": tenant_id, "session_id": session_id}
+    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
     bounds = {"from_seq": from_seq, "to_seq": to_seq, "most": most_messages + 1}
-    turns = [LoggedTurn(*row) for row in db.execute(_TURNS_TOUCHING, place | bounds)]
+    turns = [LoggedTurn(*row) for row in scope.db.execute(_TURNS_TOUCHING, place | bounds)]
     if not turns:
         return [], None
     chosen = turns[: _fitting([turn.length for turn in turns], most_messages)]
     ends = {"from_seq": chosen[0].first_seq, "to_seq": chosen[-1].last_seq}
     statement = _SIZES.format(size=_BEFORE_SEALING if has_masters() else _AS_WRITTEN)
-    sizes = {row[0]: int(row[1]) for row in db.execute(text(statement), place | ends)}
+    sizes = {row[0]: int(row[1]) for row in scope.db.execute(text(statement), place | ends)}
     chosen = chosen[: _fitting([sizes.get(turn.turn_index, 0) for turn in chosen], most_bytes)]
     left = turns[len(chosen) :]
-    return _with_messages(db, tenant_id, session_id, chosen), left[0].first_seq if left else None
+    return _with_messages(scope, session_id, chosen), left[0].first_seq if left else None
 
 
 def _fitting(sizes: Sequence[int], most: int) -> int:
@@ -288,13 +281,9 @@ def _fitting(sizes: Sequence[int], most: int) -> int:
     return max(sum(1 for total in totals if total <= most), 1)
 
 
-def _with_messages(
-    db: Transaction, tenant_id: UUID, session_id: str, turns: Sequence[LoggedTurn]
-) -> list[LoggedTurn]:
+def _with_messages(scope: Scope, session_id: str, turns: Sequence[LoggedTurn]) -> list[LoggedTurn]:
     first, last = turns[0].first_seq, turns[-1].last_seq
-    messages = load_oldest(
-        db, tenant_id, session_id, after_seq=first - 1, up_to_seq=last, most=last - first + 1
-    )
+    messages = load_oldest(scope, session_id, after_seq=first - 1, up_to_seq=last, most=last - first + 1)
     seqs = [message.seq for message in messages]
     return [
         replace(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import ForeignKeyConstraint, Text, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -12,11 +11,10 @@ from context.summary.trigger import KEEP_ALL, versions_to_thin
 from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
 from models.conversations.session import Session
 from models.conversations.summary import Summary, SummaryState
-from models.database import Transaction
-from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 
-def is_rolled_back(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
+def is_rolled_back(scope: Scope, session_id: str) -> bool:
     """Check whether an earlier version was put in force again after the last turn.
 
     Until the next turn, a new summary of the same messages would only undo the rollback.
@@ -28,7 +26,7 @@ def is_rolled_back(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
         .join(active, (active.tenant_id == Session.tenant_id) & (active.session_id == Session.session_id))
         .join(newer, (newer.tenant_id == Session.tenant_id) & (newer.session_id == Session.session_id))
         .where(
-            Session.tenant_id == tenant_id,
+            Session.tenant_id == scope.tenant_id,
             Session.session_id == session_id,
             active.state == SummaryState.ACTIVE,
             active.generation == Session.generation,
@@ -40,10 +38,10 @@ def is_rolled_back(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
         )
         .limit(1)
     )
-    return db.execute(found).one_or_none() is not None
+    return scope.db.execute(found).one_or_none() is not None
 
 
-def thin_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+def thin_summaries(scope: Scope, session_id: str) -> int:
     """Delete the versions no longer kept, in the transaction that stored the newest version.
 
     The version in force, a version prepared on top, and the base of the newest version always stay. A version
@@ -54,45 +52,44 @@ def thin_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> int:
     Returns:
         Number of deleted versions.
     """
-    return _delete(db, tenant_id, session_id, _thinned)
+    return _delete(scope, session_id, _thinned)
 
 
-def keep_newest(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> int:
+def keep_newest(scope: Scope, session_id: str, *, most: int) -> int:
     """Delete the versions behind the newest versions, with the care of `thin_summaries`.
 
     The caller holds the session's row, so that no version is put in force meanwhile.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         most: Number of kept versions, >= 1; the always kept versions may be more.
 
     Returns:
         Number of deleted versions.
     """
-    return _delete(db, tenant_id, session_id, lambda rows: set(sorted(rows)[:-most]))
+    return _delete(scope, session_id, lambda rows: set(sorted(rows)[:-most]))
 
 
 Rows = Mapping[int, Any]
 
 
-def _delete(db: Transaction, tenant_id: UUID, session_id: str, choose: Callable[[Rows], set[int]]) -> int:
-    of_session = (Summary.tenant_id == tenant_id, Summary.session_id == session_id)
+def _delete(scope: Scope, session_id: str, choose: Callable[[Rows], set[int]]) -> int:
+    of_session = (Summary.tenant_id == scope.tenant_id, Summary.session_id == session_id)
     columns = (Summary.version, Summary.state, Summary.base_version, Summary.covered_tokens)
-    rows = {row.version: row for row in db.execute(select(*columns).where(*of_session))}
+    rows = {row.version: row for row in scope.db.execute(select(*columns).where(*of_session))}
     gone = choose(rows) - _always_kept(rows)
     if not gone:
         return 0
     for row in rows.values():
         if row.version not in gone and row.base_version in gone:
             base, covered = _joined(row, rows, gone)
-            db.execute(
+            scope.db.execute(
                 update(Summary)
                 .where(*of_session, Summary.version == row.version)
                 .values(base_version=base, covered_tokens=covered)
             )
-    db.execute(delete(Summary).where(*of_session, Summary.version.in_(gone)))
+    scope.db.execute(delete(Summary).where(*of_session, Summary.version.in_(gone)))
     return len(gone)
 
 
@@ -153,12 +150,12 @@ class SummaryPart(Base):
     created_at: Mapped[CreatedAt]
 
 
-def find_part(db: Transaction, tenant_id: UUID, session_id: str, input_sha256: bytes) -> str | None:
+def find_part(scope: Scope, session_id: str, input_sha256: bytes) -> str | None:
     """Find the text made earlier of the same input; returns None without a text."""
-    cells = TextCipher(db, tenant_id)
-    row = db.execute(
+    cells = scope.cells
+    row = scope.db.execute(
         select(SummaryPart.input_sha256, SummaryPart.text).where(
-            SummaryPart.tenant_id == tenant_id,
+            SummaryPart.tenant_id == scope.tenant_id,
             SummaryPart.session_id == session_id,
             SummaryPart.input_sha256.in_(cells.digests(input_sha256)),
         )
@@ -166,24 +163,24 @@ def find_part(db: Transaction, tenant_id: UUID, session_id: str, input_sha256: b
     return cells.open("summary_part.text", row.text, session_id, row.input_sha256.hex()) if row else None
 
 
-def keep_part(
-    db: Transaction, tenant_id: UUID, session_id: str, input_sha256: bytes, *, content: str, tokens: int
-) -> None:
+def keep_part(scope: Scope, session_id: str, input_sha256: bytes, *, content: str, tokens: int) -> None:
     """Store a finished chunk; a second chunk of the same input changes nothing."""
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     digest = cells.digest(input_sha256)
     row = upsert(SummaryPart).values(
-        tenant_id=tenant_id,
+        tenant_id=scope.tenant_id,
         session_id=session_id,
         input_sha256=digest,
         text=cells.seal("summary_part.text", content, session_id, digest.hex()),
         tokens=tokens,
     )
-    db.execute(row.on_conflict_do_nothing())
+    scope.db.execute(row.on_conflict_do_nothing())
 
 
-def drop_parts(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+def drop_parts(scope: Scope, session_id: str) -> int:
     """Delete the chunks of a session: the summary is done, or no longer wanted. Returns the chunk count."""
-    return db.execute(
-        delete(SummaryPart).where(SummaryPart.tenant_id == tenant_id, SummaryPart.session_id == session_id)
+    return scope.db.execute(
+        delete(SummaryPart).where(
+            SummaryPart.tenant_id == scope.tenant_id, SummaryPart.session_id == session_id
+        )
     ).rowcount

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from sqlalchemy import text
 
-from models.database import Transaction
+from models.scope import Scope
 
 MOST_SCANNED = 10_000
 """Most sessions or users looked at for a page: with a rare match, a page may be short or empty."""
@@ -80,20 +79,19 @@ _ROWS = text(
 )
 
 
-def count_turns(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+def count_turns(scope: Scope, session_id: str) -> int:
     """Count the turns that a session still has."""
-    wanted = {"tenant_id": tenant_id, "session_ids": [session_id], "updated_since": None}
-    return next((ListedSession(*row).turns for row in db.execute(_ROWS, wanted)), 0)
+    wanted = {"tenant_id": scope.tenant_id, "session_ids": [session_id], "updated_since": None}
+    return next((ListedSession(*row).turns for row in scope.db.execute(_ROWS, wanted)), 0)
 
 
 def list_sessions(
-    db: Transaction, tenant_id: UUID, wanted: SessionFilter, *, after: str, most: int
+    scope: Scope, wanted: SessionFilter, *, after: str, most: int
 ) -> tuple[list[ListedSession], str | None]:
     """List sessions by id.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         wanted: The filter.
         after: The id after which the page begins; empty for the first page.
         most: The most sessions of a page.
@@ -102,11 +100,11 @@ def list_sessions(
         The page, and the id after which the next page begins; None at the end.
     """
     scanned = MOST_SCANNED if wanted.updated_since else most
-    place = {"tenant_id": tenant_id, "after": after, "prefix": wanted.prefix, "user_id": wanted.user_id}
+    place = {"tenant_id": scope.tenant_id, "after": after, "prefix": wanted.prefix, "user_id": wanted.user_id}
     statement = _OF_USER if wanted.user_id is not None else _IN_ORDER
-    ids: Sequence[str] = db.execute(text(statement), {**place, "scanned": scanned}).scalars().all()
-    asked = {"tenant_id": tenant_id, "session_ids": ids, "updated_since": wanted.updated_since}
-    found = [ListedSession(*row) for row in db.execute(_ROWS, asked)] if ids else []
+    ids: Sequence[str] = scope.db.execute(text(statement), {**place, "scanned": scanned}).scalars().all()
+    asked = {"tenant_id": scope.tenant_id, "session_ids": ids, "updated_since": wanted.updated_since}
+    found = [ListedSession(*row) for row in scope.db.execute(_ROWS, asked)] if ids else []
     if len(found) > most:
         return found[:most], found[most - 1].session_id
     return found, ids[-1] if len(ids) == scanned else None
@@ -130,14 +128,11 @@ _USERS = text(
 """Users are in the order of the database's language, so that a prefix is no range."""
 
 
-def list_users(
-    db: Transaction, tenant_id: UUID, *, prefix: str, after: str, most: int
-) -> tuple[list[str], str | None]:
+def list_users(scope: Scope, *, prefix: str, after: str, most: int) -> tuple[list[str], str | None]:
     """List the users that turns name.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         prefix: Beginning of the user ids.
         after: The id after which the page begins; empty for the first page.
         most: The most users of a page.
@@ -146,8 +141,8 @@ def list_users(
         The page, and the id after which the next page begins; None at the end.
     """
     scanned = MOST_SCANNED if prefix else most
-    asked = {"tenant_id": tenant_id, "after": after, "scanned": scanned}
-    ids = list(db.execute(_USERS, asked).scalars())
+    asked = {"tenant_id": scope.tenant_id, "after": after, "scanned": scanned}
+    ids = list(scope.db.execute(_USERS, asked).scalars())
     found = [user_id for user_id in ids if user_id.startswith(prefix)]
     if len(found) > most:
         return found[:most], found[most - 1]

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
@@ -24,9 +23,9 @@ from models.artifacts.artifact import NewArtifact, store_artifacts
 from models.artifacts.use import NewUse, PlacedUse, add_uses
 from models.base import SESSION_KEY, Base, CreatedAt, TenantPart, json_of
 from models.conversations.session_state import SessionState
-from models.database import Transaction
 from models.encryption.cipher import seals
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 CHANGED = b""
 """Digest of a turn after an edit or erasure: no fingerprint of erased data stays.
@@ -182,41 +181,37 @@ _APPEND = text(
 
 
 def append_turns(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     fresh: Sequence[tuple[NewTurn, AcceptedTurn, int]],
     sessions: Iterable[SessionState],
 ) -> None:
     """Store placed turns with their messages and results, and the progress of their sessions.
 
     Args:
-        db: A transaction; the caller holds the sessions' rows.
-        tenant_id: The tenant of the sessions.
+        scope: The transaction and its tenant.
         fresh: Each turn with its place and generation, at least one.
         sessions: The states of the sessions afterwards.
     """
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     messages = [row for turn, accepted, _ in fresh for row in message_rows(cells, turn, accepted)]
     given = {
         "turns": json_of([_turn_row(cells, *entry) for entry in fresh]),
         "messages": json_of(messages),
         "sessions": json_of([_session_row(session) for session in sessions]),
     }
-    db.execute(_APPEND, {"tenant_id": tenant_id, **given})
-    _keep_results(db, tenant_id, fresh)
+    scope.db.execute(_APPEND, {"tenant_id": scope.tenant_id, **given})
+    _keep_results(scope, fresh)
 
 
-def _keep_results(
-    db: Transaction, tenant_id: UUID, fresh: Sequence[tuple[NewTurn, AcceptedTurn, int]]
-) -> None:
+def _keep_results(scope: Scope, fresh: Sequence[tuple[NewTurn, AcceptedTurn, int]]) -> None:
     """Store the contents taken out of the messages; most turns have no such contents and cost nothing."""
-    store_artifacts(db, tenant_id, [new for turn, _, _ in fresh for new in turn.artifacts])
+    store_artifacts(scope, [new for turn, _, _ in fresh for new in turn.artifacts])
     placed = [
         PlacedUse(turn.session_id, accepted.turn_index, accepted.first_seq, use)
         for turn, accepted, _ in fresh
         for use in turn.uses
     ]
-    add_uses(db, tenant_id, placed)
+    add_uses(scope, placed)
 
 
 def _turn_row(cells: TextCipher, turn: NewTurn, accepted: AcceptedTurn, generation: int) -> dict[str, Any]:

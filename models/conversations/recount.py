@@ -13,6 +13,7 @@ from models.conversations.history import load_oldest
 from models.conversations.session import Session, lock_existing
 from models.conversations.session_state import COUNTS_REVISION, SessionState
 from models.database import Transaction, read_transaction, transaction
+from models.scope import Scope
 
 STEP_MESSAGES = 500
 """Number of a session's messages read at once."""
@@ -71,10 +72,9 @@ def _changes(place: _Place) -> tuple[dict[int, tuple[Message, Message]], int]:
     changed: dict[int, tuple[Message, Message]] = {}
     after = seen = 0
     while after < place.last_seq:
-        with read_transaction() as db:
+        with Scope.read(place.tenant_id) as scope:
             part = load_oldest(
-                db,
-                place.tenant_id,
+                scope,
                 place.session_id,
                 after_seq=after,
                 up_to_seq=place.last_seq,
@@ -91,7 +91,7 @@ def _changes(place: _Place) -> tuple[dict[int, tuple[Message, Message]], int]:
 
 def _settle(db: Transaction, place: _Place, changed: Mapping[int, tuple[Message, Message]]) -> bool:
     """Write the counts of a session, unless changed or erased since: the next run looks again."""
-    session = lock_existing(db, place.tenant_id, [place.session_id]).get(place.session_id)
+    session = lock_existing(Scope(db, place.tenant_id), [place.session_id]).get(place.session_id)
     if session is None or session.generation != place.generation:
         return False
     values: dict[str, object] = {"counts_revision": COUNTS_REVISION}

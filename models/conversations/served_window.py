@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
-from models.encryption.keys import TextCipher
+from models.scope import Scope
 from models.settings import Settings
 
 
@@ -149,8 +149,7 @@ _KEEP_OF_NONE = text(
 
 
 def keep_window(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     new: NewWindow,
     settings: ServedWindowSettings,
     *,
@@ -159,8 +158,7 @@ def keep_window(
     """Keep a window, and delete the session's excess windows, in one statement.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         new: The window.
         settings: Number, age and size of kept windows.
         erased_sha256: The digest that names the session in a receipt of its erasure: a session without a
@@ -171,12 +169,12 @@ def keep_window(
     """
     window_id = uuid4()
     is_whole = len(new.body) <= settings.served_window_max_bytes
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     said = new.body.decode() if is_whole else None
     body = said and cells.seal("served_window.body", said, new.session_id, window_id)
     values = {
         **{field.name: getattr(new, field.name) for field in fields(NewWindow)},
-        "tenant_id": tenant_id,
+        "tenant_id": scope.tenant_id,
         "window_id": window_id,
         "age_s": settings.served_window_days * 86_400,
         "most": settings.served_window_most,
@@ -186,7 +184,7 @@ def keep_window(
         "erased_sha256": erased_sha256,
     }
     statement = _KEEP_OF_NONE if new.generation is None else _KEEP_OF_SESSION
-    return bool(db.execute(statement, values).rowcount)
+    return bool(scope.db.execute(statement, values).rowcount)
 
 
 _FACTS = [
@@ -195,25 +193,23 @@ _FACTS = [
 ]
 
 
-def list_windows(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> list[WindowFacts]:
+def list_windows(scope: Scope, session_id: str, *, most: int) -> list[WindowFacts]:
     """List the kept windows of a session, newest first, without messages."""
     found = (
         select(*_FACTS)
-        .where(ServedWindow.tenant_id == tenant_id, ServedWindow.session_id == session_id)
+        .where(ServedWindow.tenant_id == scope.tenant_id, ServedWindow.session_id == session_id)
         .order_by(ServedWindow.served_at.desc(), ServedWindow.window_id.desc())
         .limit(most)
     )
-    return [WindowFacts(**row) for row in db.execute(found).mappings()]
+    return [WindowFacts(**row) for row in scope.db.execute(found).mappings()]
 
 
-def load_window(
-    db: Transaction, tenant_id: UUID, session_id: str, window_id: UUID
-) -> tuple[WindowFacts, str | None] | None:
+def load_window(scope: Scope, session_id: str, window_id: UUID) -> tuple[WindowFacts, str | None] | None:
     """Load a kept window with the answer; the answer is None for a window too large to keep."""
     row = (
-        db.execute(
+        scope.db.execute(
             select(*_FACTS, ServedWindow.body).where(
-                ServedWindow.tenant_id == tenant_id,
+                ServedWindow.tenant_id == scope.tenant_id,
                 ServedWindow.session_id == session_id,
                 ServedWindow.window_id == window_id,
             )
@@ -226,7 +222,7 @@ def load_window(
     members: dict[str, Any] = {str(name): value for name, value in row.items()}
     stored = members.pop("body")
     if stored is not None:
-        stored = TextCipher(db, tenant_id).open("served_window.body", stored, session_id, window_id)
+        stored = scope.cells.open("served_window.body", stored, session_id, window_id)
     return WindowFacts(**members), stored
 
 
@@ -238,22 +234,24 @@ _DROP_WITH = text(f"delete from served_window where tenant_id = :tenant_id and {
 _DROP_OF_USER = text("delete from served_window where tenant_id = :tenant_id and user_id = :user_id")
 
 
-def drop_windows(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+def drop_windows(scope: Scope, session_id: str) -> int:
     """Delete a session's windows, and the windows of other sessions with passages of the session."""
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "sources": [session_id]}
-    return db.execute(_DROP, asked).rowcount
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "sources": [session_id]}
+    return scope.db.execute(_DROP, asked).rowcount
 
 
-def drop_windows_with(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str]) -> int:
+def drop_windows_with(scope: Scope, artifact_ids: Collection[str]) -> int:
     """Delete the windows with any of the artifacts, in any session."""
     if not artifact_ids:
         return 0
-    return db.execute(_DROP_WITH, {"tenant_id": tenant_id, "sources": sorted(artifact_ids)}).rowcount
+    return scope.db.execute(
+        _DROP_WITH, {"tenant_id": scope.tenant_id, "sources": sorted(artifact_ids)}
+    ).rowcount
 
 
-def drop_windows_of_user(db: Transaction, tenant_id: UUID, user_id: str) -> int:
+def drop_windows_of_user(scope: Scope, user_id: str) -> int:
     """Delete the windows of requests by a user, in any session."""
-    return db.execute(_DROP_OF_USER, {"tenant_id": tenant_id, "user_id": user_id}).rowcount
+    return scope.db.execute(_DROP_OF_USER, {"tenant_id": scope.tenant_id, "user_id": user_id}).rowcount
 
 
 _DROP_OLD = text(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from uuid import UUID
 
 from sqlalchemy import (
     ARRAY,
@@ -25,9 +24,9 @@ from context.providers.model_windows import UsualBudget, UsualWindow
 from context.window.emergency import EmergencyCut
 from models.base import Base, CreatedAt, TenantKey
 from models.conversations.session_state import SessionState
-from models.database import Transaction
 from models.driver_statement import DriverStatement
 from models.due_work.queue import WorkKind, enqueue
+from models.scope import Scope
 from models.tenants.tenant import Tenant
 
 
@@ -111,15 +110,15 @@ STATE_COLUMNS = [
 """Columns in the order of the fields of `SessionState`; the last field is the tenant's."""
 
 
-def find_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:
+def find_session(scope: Scope, session_id: str) -> SessionState | None:
     """Find the state of a session; returns None when no turn of the session was ever accepted."""
-    row = db.execute(
-        select(*STATE_COLUMNS).where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+    row = scope.db.execute(
+        select(*STATE_COLUMNS).where(Session.tenant_id == scope.tenant_id, Session.session_id == session_id)
     ).one_or_none()
     return SessionState(*row) if row else None
 
 
-def lock_sessions(db: Transaction, tenant_id: UUID, session_ids: Iterable[str]) -> dict[str, SessionState]:
+def lock_sessions(scope: Scope, session_ids: Iterable[str]) -> dict[str, SessionState]:
     """Create the missing sessions, and lock all sessions until the transaction ends.
 
     Rows are locked in the order of the ids, so that two batches cannot deadlock. The key stays free:
@@ -127,17 +126,16 @@ def lock_sessions(db: Transaction, tenant_id: UUID, session_ids: Iterable[str]) 
     for the work.
     """
     wanted = sorted(set(session_ids))
-    return create_missing(db, tenant_id, wanted, lock_existing(db, tenant_id, wanted))
+    return create_missing(scope, wanted, lock_existing(scope, wanted))
 
 
 def create_missing(
-    db: Transaction, tenant_id: UUID, wanted: Sequence[str], found: Mapping[str, SessionState]
+    scope: Scope, wanted: Sequence[str], found: Mapping[str, SessionState]
 ) -> dict[str, SessionState]:
     """Create and lock the sessions that were not found.
 
     Args:
-        db: The transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         wanted: The ids of all sessions, in order.
         found: The locked sessions.
 
@@ -149,8 +147,8 @@ def create_missing(
         missing = [session_id for session_id in wanted if session_id not in locked]
         if not missing:
             break
-        db.execute(_CREATE, {"tenant_id": tenant_id, "session_ids": missing})
-        locked |= lock_existing(db, tenant_id, missing)
+        scope.db.execute(_CREATE, {"tenant_id": scope.tenant_id, "session_ids": missing})
+        locked |= lock_existing(scope, missing)
     return locked
 
 
@@ -182,9 +180,9 @@ _LOCK = (
 )
 
 
-def lock_existing(db: Transaction, tenant_id: UUID, session_ids: Sequence[str]) -> dict[str, SessionState]:
+def lock_existing(scope: Scope, session_ids: Sequence[str]) -> dict[str, SessionState]:
     """Lock the existing sessions until the transaction ends, and create none."""
-    rows = db.execute(_LOCK, {"tenant_id": tenant_id, "session_ids": list(session_ids)})
+    rows = scope.db.execute(_LOCK, {"tenant_id": scope.tenant_id, "session_ids": list(session_ids)})
     return {row[0]: SessionState(*row) for row in rows}
 
 
@@ -198,7 +196,7 @@ _CLAIM = text(
 )
 
 
-def claim_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:
+def claim_session(scope: Scope, session_id: str) -> SessionState | None:
     """Lock a session's id until the transaction ends, session or not: nobody begins the session meanwhile.
 
     Call from a transaction that deletes the session: a row created here stands for the id alone.
@@ -206,14 +204,16 @@ def claim_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionS
     Returns:
         The session's state before; None without a session.
     """
-    found = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    found = lock_existing(scope, [session_id]).get(session_id)
     if found is not None:
         return found
-    begun = db.execute(_CLAIM, {"tenant_id": tenant_id, "session_id": session_id}).scalar_one_or_none()
-    return lock_existing(db, tenant_id, [session_id]).get(session_id) if begun else None
+    begun = scope.db.execute(
+        _CLAIM, {"tenant_id": scope.tenant_id, "session_id": session_id}
+    ).scalar_one_or_none()
+    return lock_existing(scope, [session_id]).get(session_id) if begun else None
 
 
-def hold_generation(db: Transaction, tenant_id: UUID, session_id: str, generation: int) -> bool:
+def hold_generation(scope: Scope, session_id: str, generation: int) -> bool:
     """Lock a session against changes until the transaction ends, so that no data read before is erased.
 
     Call before the transaction locks anything else.
@@ -221,10 +221,10 @@ def hold_generation(db: Transaction, tenant_id: UUID, session_id: str, generatio
     Returns:
         False for a session no longer of this generation: data read before may be gone.
     """
-    return _held_generation(db, tenant_id, session_id) == generation
+    return _held_generation(scope, session_id) == generation
 
 
-def hold_session(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
+def hold_session(scope: Scope, session_id: str) -> bool:
     """Lock a session until the transaction ends, so that rows stored meanwhile are erased with the session.
 
     Call before the transaction locks anything else.
@@ -232,20 +232,19 @@ def hold_session(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
     Returns:
         False without such a session.
     """
-    return _held_generation(db, tenant_id, session_id) is not None
+    return _held_generation(scope, session_id) is not None
 
 
-def _held_generation(db: Transaction, tenant_id: UUID, session_id: str) -> int | None:
-    return db.execute(
+def _held_generation(scope: Scope, session_id: str) -> int | None:
+    return scope.db.execute(
         select(Session.generation)
-        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .where(Session.tenant_id == scope.tenant_id, Session.session_id == session_id)
         .with_for_update(read=True)
     ).scalar_one_or_none()
 
 
 def remember_request(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     session: SessionState,
     *,
     model: str,
@@ -260,9 +259,9 @@ def remember_request(
     As the answering model, the model counts only until a turn names one. Loss is harmless.
     """
     _REMEMBER.rows(
-        db,
+        scope.db,
         {
-            "tenant_id": tenant_id,
+            "tenant_id": scope.tenant_id,
             "session_id": session.session_id,
             "model": model,
             "context_window": window.tokens,
@@ -289,15 +288,15 @@ _REMEMBER = DriverStatement("""
 """)
 
 
-def cut_session(db: Transaction, tenant_id: UUID, seen: SessionState, cut: EmergencyCut) -> bool:
+def cut_session(scope: Scope, seen: SessionState, cut: EmergencyCut) -> bool:
     """Leave out old messages from now on, by compare-and-set; no message is lost, and recall finds all.
 
     False: since `seen` was read the session was reset or erased, or another emergency cut the session.
     """
-    done = db.execute(
+    done = scope.db.execute(
         update(Session)
         .where(
-            Session.tenant_id == tenant_id,
+            Session.tenant_id == scope.tenant_id,
             Session.session_id == seen.session_id,
             Session.generation == seen.generation,
             Session.cut_seq == seen.cut_seq,
@@ -307,5 +306,5 @@ def cut_session(db: Transaction, tenant_id: UUID, seen: SessionState, cut: Emerg
     )
     if done.rowcount != 1:
         return False
-    enqueue(db, tenant_id, WorkKind.RECALL, seen.session_id)
+    enqueue(scope, WorkKind.RECALL, seen.session_id)
     return True

@@ -1,7 +1,6 @@
 """Notes on a session: limit of history, refused parts, reset, and the prefix of the chat's last request."""
 
 from datetime import timedelta
-from uuid import UUID
 
 from sqlalchemy import (
     BigInteger,
@@ -21,8 +20,8 @@ from context.tokens.budget import HistoryLimit
 from models.base import SESSION_KEY, Base, TenantPart
 from models.conversations.session import STATE_COLUMNS, Session, find_session
 from models.conversations.session_state import NOTHING_SUMMARIZED, SessionState, history_limit, is_due
-from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
+from models.scope import Scope
 from models.tenants.tenant import Tenant
 
 LEAST_HISTORY_TOKENS = 1_000
@@ -35,49 +34,53 @@ WOKEN_FOR = timedelta(days=30)
 """Age of the newest turn up to which a tenant's limit wakes a session; an older session may never go on."""
 
 
-def tenant_history_limit(db: Transaction, tenant_id: UUID) -> HistoryLimit | None:
+def tenant_history_limit(scope: Scope) -> HistoryLimit | None:
     """Find the limit for a tenant's sessions without a limit of the session; None without a limit."""
-    found = select(Tenant.max_history_tokens).where(Tenant.tenant_id == tenant_id)
-    return history_limit(None, db.execute(found).scalar())
+    found = select(Tenant.max_history_tokens).where(Tenant.tenant_id == scope.tenant_id)
+    return history_limit(None, scope.db.execute(found).scalar())
 
 
-def set_tenant_history_limit(db: Transaction, tenant_id: UUID, tokens: int | None) -> None:
+def set_tenant_history_limit(scope: Scope, tokens: int | None) -> None:
     """Set the limit of a tenant, in tokens of the called model; None removes the limit.
 
     A lower limit queues the work that finds the sessions whose summaries are due now.
     """
     row = (
-        select(Tenant.max_history_tokens).where(Tenant.tenant_id == tenant_id).with_for_update(key_share=True)
+        select(Tenant.max_history_tokens)
+        .where(Tenant.tenant_id == scope.tenant_id)
+        .with_for_update(key_share=True)
     )
-    before = db.execute(row).scalar()
-    db.execute(update(Tenant).where(Tenant.tenant_id == tenant_id).values(max_history_tokens=tokens))
+    before = scope.db.execute(row).scalar()
+    scope.db.execute(
+        update(Tenant).where(Tenant.tenant_id == scope.tenant_id).values(max_history_tokens=tokens)
+    )
     if tokens is not None and (before is None or tokens < before):
-        enqueue(db, tenant_id, WorkKind.WAKE, HISTORY_LIMIT)
+        enqueue(scope, WorkKind.WAKE, HISTORY_LIMIT)
 
 
-def set_session_history_limit(db: Transaction, tenant_id: UUID, session_id: str, tokens: int | None) -> bool:
+def set_session_history_limit(scope: Scope, session_id: str, tokens: int | None) -> bool:
     """Set a session's own limit, and queue its summary where due; None follows the tenant.
 
     Returns:
         False without such a session.
     """
-    changed = db.execute(
+    changed = scope.db.execute(
         update(Session)
-        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .where(Session.tenant_id == scope.tenant_id, Session.session_id == session_id)
         .values(max_history_tokens=tokens)
     )
-    session = find_session(db, tenant_id, session_id) if changed.rowcount else None
+    session = find_session(scope, session_id) if changed.rowcount else None
     if session is not None and is_due(session):
-        enqueue(db, tenant_id, WorkKind.SUMMARIZE, session_id)
+        enqueue(scope, WorkKind.SUMMARIZE, session_id)
     return session is not None
 
 
-def list_lately_used(db: Transaction, tenant_id: UUID, *, after: str, most: int) -> list[SessionState]:
+def list_lately_used(scope: Scope, *, after: str, most: int) -> list[SessionState]:
     """List the sessions under the tenant's limit with a turn of late, in the order of the ids."""
-    rows = db.execute(
+    rows = scope.db.execute(
         select(*STATE_COLUMNS)
         .where(
-            Session.tenant_id == tenant_id,
+            Session.tenant_id == scope.tenant_id,
             Session.session_id > after,
             Session.max_history_tokens.is_(None),
             Session.last_turn_at > func.now() - WOKEN_FOR,
@@ -88,23 +91,20 @@ def list_lately_used(db: Transaction, tenant_id: UUID, *, after: str, most: int)
     return [SessionState(*row) for row in rows]
 
 
-def remember_refusal(
-    db: Transaction, tenant_id: UUID, session: SessionState, *, most_images: int | None
-) -> None:
+def remember_refusal(scope: Scope, session: SessionState, *, most_images: int | None) -> None:
     """Store a refusal by a session's provider, so that no later window holds the refused parts.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session: The session as read.
         most_images: Maximum number of images accepted; None for refused reasoning, left out up to the end of
             the log as read.
     """
     values = {"most_images": most_images} if most_images is not None else {"unsigned_seq": session.last_seq}
-    db.execute(
+    scope.db.execute(
         update(Session)
         .where(
-            Session.tenant_id == tenant_id,
+            Session.tenant_id == scope.tenant_id,
             Session.session_id == session.session_id,
             Session.generation == session.generation,
         )
@@ -116,24 +116,21 @@ KEPT_RESETS = 16
 """Number of last resets recognized by key."""
 
 
-def reset_session(
-    db: Transaction, tenant_id: UUID, session_id: str, *, key: bytes | None = None
-) -> SessionState | None:
+def reset_session(scope: Scope, session_id: str, *, key: bytes | None = None) -> SessionState | None:
     """Start the session empty and keep the log: work under way is out of date from now on.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         key: Digest of the caller's name for the reset; None without a name.
 
     Returns:
         The session's state afterwards; None for a missing session, or a repeated reset.
     """
-    mine = (Session.tenant_id == tenant_id, Session.session_id == session_id)
+    mine = (Session.tenant_id == scope.tenant_id, Session.session_id == session_id)
     named = {} if key is None else {"resets": text(f"(array_prepend(:key, resets))[1:{KEPT_RESETS}]")}
     is_new = true() if key is None else text("not (:key = any(resets))")
-    row = db.execute(
+    row = scope.db.execute(
         update(Session)
         .where(*mine, is_new)
         .values(
@@ -171,10 +168,10 @@ class ChatPrefixRow(Base):
     head: Mapped[str]
 
 
-def drop_prefix(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+def drop_prefix(scope: Scope, session_id: str) -> int:
     """Delete the prefix after a change of its contents. Returns the number of deleted rows."""
-    return db.execute(
+    return scope.db.execute(
         delete(ChatPrefixRow).where(
-            ChatPrefixRow.tenant_id == tenant_id, ChatPrefixRow.session_id == session_id
+            ChatPrefixRow.tenant_id == scope.tenant_id, ChatPrefixRow.session_id == session_id
         )
     ).rowcount

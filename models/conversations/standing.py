@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, distinct, exists, func, select
 from sqlalchemy.orm import aliased
@@ -22,10 +21,9 @@ from models.conversations.log import StoredMessage, TurnRow
 from models.conversations.session import STATE_COLUMNS, Session
 from models.conversations.session_state import NOTHING_PREPARED, SessionState
 from models.conversations.summary import TEXT_COLUMNS, Summary, SummaryState, SummaryText, read_summary
-from models.database import Transaction
 from models.due_work.queue import DueWork, WorkKind, WorkState
-from models.encryption.keys import TextCipher
 from models.providers.context_limit import limit_of, names_of
+from models.scope import Scope
 
 MOST_COMPACTIONS = 100
 """Newest compactions of a session looked at."""
@@ -74,7 +72,7 @@ def has_compaction(session: Any) -> ColumnElement[bool]:
 
 
 def load_compactions(
-    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, most: int | None = MOST_COMPACTIONS
+    scope: Scope, session_id: str, *, after_seq: int, most: int | None = MOST_COMPACTIONS
 ) -> list[StoredCompaction]:
     """Load the compactions of a session after a message, newest first."""
     of_turn = and_(
@@ -82,11 +80,11 @@ def load_compactions(
         TurnRow.session_id == StoredMessage.session_id,
         TurnRow.turn_index == StoredMessage.turn_index,
     )
-    rows = db.execute(
+    rows = scope.db.execute(
         select(StoredMessage.seq, StoredMessage.compaction, StoredMessage.wire, TurnRow.model)
         .outerjoin(TurnRow, of_turn)
         .where(
-            StoredMessage.tenant_id == tenant_id,
+            StoredMessage.tenant_id == scope.tenant_id,
             StoredMessage.session_id == session_id,
             StoredMessage.seq > after_seq,
             StoredMessage.compaction.is_not(None),
@@ -120,11 +118,9 @@ def find_own(
     )
 
 
-def load_window(
-    db: Transaction, tenant_id: UUID, session_id: str, compaction: StoredCompaction
-) -> CompactedWindow | None:
+def load_window(scope: Scope, session_id: str, compaction: StoredCompaction) -> CompactedWindow | None:
     """Load the messages of a compacted window; None if the compaction is gone meanwhile."""
-    found = {message.seq: message for message in load_messages(db, tenant_id, session_id, compaction.window)}
+    found = {message.seq: message for message in load_messages(scope, session_id, compaction.window)}
     cut = cut_at_compaction(found[compaction.seq]) if compaction.seq in found else None
     if cut is None:
         return None
@@ -274,28 +270,26 @@ _LAST_MODEL = select(Session.model).where(
 )
 
 
-def find_standing(
-    db: Transaction, tenant_id: UUID, session_id: str, model: str | None = None
-) -> SessionSnapshot | None:
+def find_standing(scope: Scope, session_id: str, model: str | None = None) -> SessionSnapshot | None:
     """Find a session's standing; returns None when no turn of the session was ever accepted.
 
     The limit is the limit of `model`, or of the model that answered last, for this session.
     """
-    asked = {"tenant_id": tenant_id, "session_id": session_id}
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id}
     if model is None:
-        model = db.execute(_LAST_MODEL, asked).scalar_one_or_none()
-    row = db.execute(STANDING_QUERY, {**asked, **names_of(model)}).one_or_none()
-    return None if row is None else read_standing(db, tenant_id, session_id, row)
+        model = scope.db.execute(_LAST_MODEL, asked).scalar_one_or_none()
+    row = scope.db.execute(STANDING_QUERY, {**asked, **names_of(model)}).one_or_none()
+    return None if row is None else read_standing(scope, session_id, row)
 
 
-def read_standing(db: Transaction, tenant_id: UUID, session_id: str, row: Sequence[Any]) -> SessionSnapshot:
+def read_standing(scope: Scope, session_id: str, row: Sequence[Any]) -> SessionSnapshot:
     """Read a row of `STANDING_QUERY`; the compactions of a session with such are loaded besides."""
     split, end = len(STATE_COLUMNS), len(STATE_COLUMNS) + len(TEXT_COLUMNS)
     session, summary = SessionState(*row[:split]), row[split:end]
     *facts, has_compactions = row[end:]
-    found = None if summary[0] is None else read_summary(TextCipher(db, tenant_id), session_id, summary)
+    found = None if summary[0] is None else read_summary(scope.cells, session_id, summary)
     after_seq = session.start_seq
-    compactions = load_compactions(db, tenant_id, session_id, after_seq=after_seq) if has_compactions else []
+    compactions = load_compactions(scope, session_id, after_seq=after_seq) if has_compactions else []
     return replace(SessionSnapshot(session, found, *facts), compactions=compactions)
 
 
@@ -307,8 +301,7 @@ FITTING_SHARE = 0.9
 
 
 def under_compaction(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     standing: SessionSnapshot,
     *,
     model: str,
@@ -321,8 +314,7 @@ def under_compaction(
     compaction and all later turns fit.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         standing: The session's state.
         model: The model of the request.
         budget: The window.
@@ -333,17 +325,17 @@ def under_compaction(
     """
     session = standing.session
     own = find_own(standing.compactions, model=model, wire=wire, after_seq=session.unsigned_seq)
-    window = load_window(db, tenant_id, session.session_id, own) if own else None
+    window = load_window(scope, session.session_id, own) if own else None
     if window is None or guarantee(count_of(window.messages), model) > budget.input_tokens * MOST_SHARE:
         return standing
     up_to = {"after_seq": session.start_seq, "up_to_seq": window.seq}
-    covered = _covered(standing, window, tokens_between(db, tenant_id, session.session_id, **up_to))
+    covered = _covered(standing, window, tokens_between(scope, session.session_id, **up_to))
     load = covered.session.load
     fits = guarantee(load.raw_tokens + load.summary_tokens, model) <= budget.input_tokens * FITTING_SHARE
     return covered if fits or session.summarized_seq < window.seq else standing
 
 
-def is_covered(db: Transaction, tenant_id: UUID, standing: SessionSnapshot, thresholds: Thresholds) -> bool:
+def is_covered(scope: Scope, standing: SessionSnapshot, thresholds: Thresholds) -> bool:
     """Tell whether compactions cover the history, for the answering model and the model lately asked for.
 
     Then no summary is due: it would repeat the compaction, and no window would show it.
@@ -352,7 +344,7 @@ def is_covered(db: Transaction, tenant_id: UUID, standing: SessionSnapshot, thre
     models = {model for model in (session.model, session.asked_model) if model}
     if not standing.compactions or not models:
         return False
-    states = [under_compaction(db, tenant_id, standing, model=model, budget=budget) for model in models]
+    states = [under_compaction(scope, standing, model=model, budget=budget) for model in models]
     return all(
         state.compacted and find_trigger(state.session.load, budget, thresholds) is None for state in states
     )

@@ -27,8 +27,8 @@ from models.base import SESSION_KEY, Base, CreatedAt, TenantPart
 from models.conversations.history import tokens_between
 from models.conversations.session import Session
 from models.conversations.session_state import NOTHING_PREPARED, SessionState
-from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 
 class SummaryState(StrEnum):
@@ -146,47 +146,47 @@ TEXT_COLUMNS = (
 )
 
 
-def find_active(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryText | None:
+def find_active(scope: Scope, session_id: str) -> SummaryText | None:
     """Find the summary in force; returns None without a summary."""
-    return _newest(db, tenant_id, session_id, SummaryState.ACTIVE)
+    return _newest(scope, session_id, SummaryState.ACTIVE)
 
 
-def find_basis(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryText | None:
+def find_basis(scope: Scope, session_id: str) -> SummaryText | None:
     """Find the base of the next summary, so that nothing is summarized twice: the prepared, else the active.
 
     A stand-in is no base, but the version below a stand-in is: the chosen model reads the messages covered
     meanwhile for itself.
     """
-    newest = _newest(db, tenant_id, session_id, SummaryState.PREPARED, SummaryState.ACTIVE)
+    newest = _newest(scope, session_id, SummaryState.PREPARED, SummaryState.ACTIVE)
     if newest is None or not newest.stands_in or newest.base_version is None:
         return None if newest is None or newest.stands_in else newest
-    return _of_version(db, tenant_id, session_id, newest.base_version)
+    return _of_version(scope, session_id, newest.base_version)
 
 
-def _of_version(db: Transaction, tenant_id: UUID, session_id: str, version: int) -> SummaryText | None:
-    row = db.execute(
+def _of_version(scope: Scope, session_id: str, version: int) -> SummaryText | None:
+    row = scope.db.execute(
         select(*TEXT_COLUMNS).where(
-            Summary.tenant_id == tenant_id,
+            Summary.tenant_id == scope.tenant_id,
             Summary.session_id == session_id,
             Summary.version == version,
             Summary.state != SummaryState.REJECTED,
         )
     ).one_or_none()
-    return read_summary(TextCipher(db, tenant_id), session_id, row) if row else None
+    return read_summary(scope.cells, session_id, row) if row else None
 
 
-def _newest(db: Transaction, tenant_id: UUID, session_id: str, *states: SummaryState) -> SummaryText | None:
-    row = db.execute(
+def _newest(scope: Scope, session_id: str, *states: SummaryState) -> SummaryText | None:
+    row = scope.db.execute(
         select(*TEXT_COLUMNS)
         .where(
-            Summary.tenant_id == tenant_id,
+            Summary.tenant_id == scope.tenant_id,
             Summary.session_id == session_id,
             Summary.state.in_(states),
         )
         .order_by(Summary.version.desc())
         .limit(1)
     ).one_or_none()
-    return read_summary(TextCipher(db, tenant_id), session_id, row) if row else None
+    return read_summary(scope.cells, session_id, row) if row else None
 
 
 def read_summary(cells: TextCipher, session_id: str, row: Sequence[Any]) -> SummaryText:
@@ -199,9 +199,7 @@ def _open(cells: TextCipher, session_id: str, version: int, stored: str) -> str:
     return cells.open("summary.text", stored, session_id, version)
 
 
-def store_summary(
-    db: Transaction, tenant_id: UUID, session_id: str, new: NewSummary, *, activate: bool
-) -> int | None:
+def store_summary(scope: Scope, session_id: str, new: NewSummary, *, activate: bool) -> int | None:
     """Store a summary as the next version, prepared or in force, by compare-and-set.
 
     Nothing is written when the session was reset or erased meanwhile, or when the newest summary is not the
@@ -210,24 +208,24 @@ def store_summary(
     Returns:
         The version, or None for an outdated result.
     """
-    session = _lock(db, tenant_id, session_id)
-    basis = find_basis(db, tenant_id, session_id)
+    session = _lock(scope, session_id)
+    basis = find_basis(scope, session_id)
     if session is None or session.generation != new.generation:
         return None
     if (basis.version if basis else None) != new.base_version:
         return None
     if not new.rejected_because:
-        _supersede(db, tenant_id, session_id, SummaryState.PREPARED)
+        _supersede(scope, session_id, SummaryState.PREPARED)
     state = SummaryState.REJECTED if new.rejected_because else SummaryState.PREPARED
-    values: dict[str, Any] = {**new.__dict__, "version": _next_version(tenant_id, session_id)}
-    cells = TextCipher(db, tenant_id)
+    values: dict[str, Any] = {**new.__dict__, "version": _next_version(scope.tenant_id, session_id)}
+    cells = scope.cells
     if values["text"] and cells.writing_key():
-        values["version"] = db.execute(select(values["version"])).scalar_one()
+        values["version"] = scope.db.execute(select(values["version"])).scalar_one()
         values["text"] = cells.seal("summary.text", new.text, session_id, values["version"])
-    version: int = db.execute(
+    version: int = scope.db.execute(
         insert(Summary)
         .values(
-            tenant_id=tenant_id,
+            tenant_id=scope.tenant_id,
             session_id=session_id,
             state=state,
             **values,
@@ -237,12 +235,11 @@ def store_summary(
     if state is SummaryState.REJECTED:
         return version
     if activate:
-        activate_version(db, tenant_id, session_id, version)
+        activate_version(scope, session_id, version)
     else:
-        covered = tokens_between(db, tenant_id, session_id, after_seq=session.start_seq, up_to_seq=new.to_seq)
+        covered = tokens_between(scope, session_id, after_seq=session.start_seq, up_to_seq=new.to_seq)
         _update_session(
-            db,
-            tenant_id,
+            scope,
             session_id,
             {
                 "prepared_seq": new.to_seq,
@@ -253,45 +250,49 @@ def store_summary(
     return version
 
 
-def _lock(db: Transaction, tenant_id: UUID, session_id: str) -> Any:
-    return db.execute(
+def _lock(scope: Scope, session_id: str) -> Any:
+    return scope.db.execute(
         select(Session.generation, Session.start_seq)
-        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .where(Session.tenant_id == scope.tenant_id, Session.session_id == session_id)
         .with_for_update(key_share=True)
     ).one_or_none()
 
 
-def _supersede(db: Transaction, tenant_id: UUID, session_id: str, *states: SummaryState) -> None:
-    db.execute(
+def _supersede(scope: Scope, session_id: str, *states: SummaryState) -> None:
+    scope.db.execute(
         update(Summary)
-        .where(Summary.tenant_id == tenant_id, Summary.session_id == session_id, Summary.state.in_(states))
+        .where(
+            Summary.tenant_id == scope.tenant_id, Summary.session_id == session_id, Summary.state.in_(states)
+        )
         .values(state=SummaryState.SUPERSEDED)
     )
 
 
-def _update_session(db: Transaction, tenant_id: UUID, session_id: str, values: Mapping[str, int]) -> None:
-    db.execute(
-        update(Session).where(Session.tenant_id == tenant_id, Session.session_id == session_id).values(values)
+def _update_session(scope: Scope, session_id: str, values: Mapping[str, int]) -> None:
+    scope.db.execute(
+        update(Session)
+        .where(Session.tenant_id == scope.tenant_id, Session.session_id == session_id)
+        .values(values)
     )
 
 
-def drop_prepared(db: Transaction, tenant_id: UUID, session_id: str) -> None:
+def drop_prepared(scope: Scope, session_id: str) -> None:
     """Withdraw a prepared summary: the source has changed or is gone."""
-    _supersede(db, tenant_id, session_id, SummaryState.PREPARED)
-    _update_session(db, tenant_id, session_id, NOTHING_PREPARED)
+    _supersede(scope, session_id, SummaryState.PREPARED)
+    _update_session(scope, session_id, NOTHING_PREPARED)
 
 
-def activate_prepared(db: Transaction, tenant_id: UUID, session_id: str, *, generation: int) -> int | None:
+def activate_prepared(scope: Scope, session_id: str, *, generation: int) -> int | None:
     """Put the prepared summary in force, by compare-and-set.
 
     Returns:
         The version; None without a prepared summary of this generation.
     """
-    session = _lock(db, tenant_id, session_id)
+    session = _lock(scope, session_id)
     if session is None or session.generation != generation:
         return None
-    prepared = _newest(db, tenant_id, session_id, SummaryState.PREPARED)
-    if prepared is None or not activate_version(db, tenant_id, session_id, prepared.version):
+    prepared = _newest(scope, session_id, SummaryState.PREPARED)
+    if prepared is None or not activate_version(scope, session_id, prepared.version):
         return None
     return prepared.version
 
@@ -305,7 +306,7 @@ def _next_version(tenant_id: UUID, session_id: str) -> Any:
     )
 
 
-def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version: int) -> bool:
+def activate_version(scope: Scope, session_id: str, version: int) -> bool:
     """Put a version in force and the present version out of force, with the session's counters.
 
     The caller makes sure that recall knows the messages leaving the window, and holds the session's row. A
@@ -313,9 +314,9 @@ def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version:
     this
     generation, or a rejected text.
     """
-    session = _lock(db, tenant_id, session_id)
-    of_session = (Summary.tenant_id == tenant_id, Summary.session_id == session_id)
-    chosen = db.execute(
+    session = _lock(scope, session_id)
+    of_session = (Summary.tenant_id == scope.tenant_id, Summary.session_id == session_id)
+    chosen = scope.db.execute(
         select(Summary.generation, Summary.to_seq, Summary.state, Summary.tokens).where(
             *of_session, Summary.version == version
         )
@@ -324,28 +325,28 @@ def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version:
         return False
     if chosen.state == SummaryState.REJECTED:
         return False
-    _supersede(db, tenant_id, session_id, SummaryState.ACTIVE, SummaryState.PREPARED)
-    db.execute(
+    _supersede(scope, session_id, SummaryState.ACTIVE, SummaryState.PREPARED)
+    scope.db.execute(
         update(Summary)
         .where(*of_session, Summary.version == version)
         .values(state=SummaryState.ACTIVE, activated_at=func.now())
     )
-    covered = tokens_between(db, tenant_id, session_id, after_seq=session.start_seq, up_to_seq=chosen.to_seq)
+    covered = tokens_between(scope, session_id, after_seq=session.start_seq, up_to_seq=chosen.to_seq)
     counted = {
         "summarized_seq": chosen.to_seq,
         "summarized_tokens": covered,
         "summary_tokens": chosen.tokens,
     }
-    _update_session(db, tenant_id, session_id, {**counted, **NOTHING_PREPARED})
+    _update_session(scope, session_id, {**counted, **NOTHING_PREPARED})
     return True
 
 
-def retire_summaries(db: Transaction, tenant_id: UUID, session: SessionState) -> None:
+def retire_summaries(scope: Scope, session: SessionState) -> None:
     """Put every summary of earlier generations out of force."""
-    db.execute(
+    scope.db.execute(
         update(Summary)
         .where(
-            Summary.tenant_id == tenant_id,
+            Summary.tenant_id == scope.tenant_id,
             Summary.session_id == session.session_id,
             Summary.generation < session.generation,
             Summary.state.in_([SummaryState.ACTIVE, SummaryState.PREPARED]),
@@ -354,23 +355,21 @@ def retire_summaries(db: Transaction, tenant_id: UUID, session: SessionState) ->
     )
 
 
-def list_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> list[Summary]:
+def list_summaries(scope: Scope, session_id: str) -> list[Summary]:
     """List every version, newest first."""
-    rows = db.execute(
+    rows = scope.db.execute(
         select(Summary.__table__)
-        .where(Summary.tenant_id == tenant_id, Summary.session_id == session_id)
+        .where(Summary.tenant_id == scope.tenant_id, Summary.session_id == session_id)
         .order_by(Summary.version.desc())
     )
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     return [
         Summary(**{**row, "text": _open(cells, session_id, row["version"], row["text"])})
         for row in rows.mappings()
     ]
 
 
-def refused_through(
-    db: Transaction, tenant_id: UUID, session: SessionState, *, prompt_version: str
-) -> int | None:
+def refused_through(scope: Scope, session: SessionState, *, prompt_version: str) -> int | None:
     """Find the end of the newest summary, if refused after the last turn on the present base.
 
     An immediate retry would be refused again. A new turn is a new attempt, even with the same end: of a long
@@ -379,7 +378,7 @@ def refused_through(
     newest = (
         select(Summary.to_seq, Summary.state, Summary.base_version, Summary.created_at)
         .where(
-            Summary.tenant_id == tenant_id,
+            Summary.tenant_id == scope.tenant_id,
             Summary.session_id == session.session_id,
             Summary.generation == session.generation,
             Summary.prompt_version == prompt_version,
@@ -387,10 +386,10 @@ def refused_through(
         .order_by(Summary.version.desc())
         .limit(1)
     )
-    row = db.execute(newest).one_or_none()
+    row = scope.db.execute(newest).one_or_none()
     if row is None or row.state != SummaryState.REJECTED:
         return None
     if session.last_turn_at is not None and row.created_at < session.last_turn_at:
         return None
-    basis = find_basis(db, tenant_id, session.session_id)
+    basis = find_basis(scope, session.session_id)
     return row.to_seq if row.base_version == (basis.version if basis else None) else None

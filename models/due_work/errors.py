@@ -9,31 +9,31 @@ from sqlalchemy import RowMapping
 from models.database import Transaction
 from models.encryption.cipher import is_sealed
 from models.encryption.keys import TextCipher, TextUnavailableError
+from models.scope import Scope
 
 MOST_CHARS = 500
 UNREADABLE = "what was said of it is sealed with a key that is not at hand here"
 
 
-def seal_error(db: Transaction, tenant_id: UUID, work_id: int, error: str, *, own: str) -> str:
+def seal_error(scope: Scope, work_id: int, error: str, *, own: str) -> str:
     """Seal an error with possibly quoted text, for storing.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the work.
+        scope: The transaction and its tenant.
         work_id: The work.
         error: The whole error; cut to 500 characters.
         own: The error in our own words, stored when sealing is impossible.
     """
     try:
-        return TextCipher(db, tenant_id).seal("due_work.last_error", error[:MOST_CHARS], work_id)
+        return scope.cells.seal("due_work.last_error", error[:MOST_CHARS], work_id)
     except TextUnavailableError:
         return own
 
 
-def seal_detail(db: Transaction, tenant_id: UUID, call_id: UUID, detail: str | None) -> str | None:
+def seal_detail(scope: Scope, call_id: UUID, detail: str | None) -> str | None:
     """Seal a provider's words about a call for the ledger; returns None when sealing is impossible."""
     try:
-        return TextCipher(db, tenant_id).seal_if("llm_call.detail", detail, call_id)
+        return scope.cells.seal_if("llm_call.detail", detail, call_id)
     except TextUnavailableError:
         return None
 

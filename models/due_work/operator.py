@@ -28,6 +28,7 @@ from models.database import Transaction
 from models.due_work.errors import readable
 from models.due_work.queue import DueWork, WorkKind, WorkState
 from models.encryption.keys import TextCipher, TextForgottenError, TextUnavailableError
+from models.scope import Scope
 
 _READY = DueWork.state == WorkState.READY
 _PARTS = (
@@ -44,18 +45,17 @@ _PARTS = (
 """Each part is read by an index of its own, whatever the number of idle rows of the tenant."""
 
 
-def list_unfinished(db: Transaction, tenant_id: UUID, *, most: int) -> list[DueWork]:
+def list_unfinished(scope: Scope, *, most: int) -> list[DueWork]:
     """List a tenant's work that is given up, running or due: given up first, then the longest due.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         most: Most pieces of each of the four parts that are read: given up, running, due again after a
             crash, and due.
     """
-    parts = union_all(*(_part(tenant_id, number, most) for number in range(len(_PARTS)))).subquery()
+    parts = union_all(*(_part(scope.tenant_id, number, most) for number in range(len(_PARTS)))).subquery()
     listed = select(parts).order_by((parts.c.state == WorkState.DEAD).desc(), parts.c.due_at, parts.c.work_id)
-    return [DueWork(**readable(db, dict(row))) for row in db.execute(listed).mappings()]
+    return [DueWork(**readable(scope.db, dict(row))) for row in scope.db.execute(listed).mappings()]
 
 
 def _part(tenant_id: UUID, number: int, most: int) -> Select[tuple[DueWork]]:
@@ -273,24 +273,21 @@ _OF_ALL, _OF_SESSION = (
 _IDS = ("session_id", "version", "artifact_id", "plan_id")
 
 
-def read_events(
-    db: Transaction, tenant_id: UUID, *, after: datetime, session_id: str | None, most: int
-) -> list[Event]:
+def read_events(scope: Scope, *, after: datetime, session_id: str | None, most: int) -> list[Event]:
     """Read the events after a moment, oldest first.
 
     A row tells its newest event alone: a summary that is put in force again has the later time.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         after: The moment.
         session_id: One session alone; None for all events of the tenant.
         most: Number of events after which the page ends; further events of the same moment belong to it.
     """
-    given: dict[str, Any] = {"tenant_id": tenant_id, "after": after, "most": most}
+    given: dict[str, Any] = {"tenant_id": scope.tenant_id, "after": after, "most": most}
     if session_id is not None:
         given["session_id"] = session_id
-    rows = db.execute(_OF_ALL if session_id is None else _OF_SESSION, given).mappings()
+    rows = scope.db.execute(_OF_ALL if session_id is None else _OF_SESSION, given).mappings()
     return [
         Event(
             row["kind"],

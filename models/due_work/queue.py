@@ -39,6 +39,7 @@ from models.database import Transaction
 from models.due_work.errors import MOST_CHARS, readable, seal_error
 from models.due_work.heartbeat import LossRules, count_end
 from models.due_work.kinds import WorkKind, WorkState
+from models.scope import Scope
 from models.telemetry.tracing import present_trace
 
 __all__ = ["WorkKind", "WorkState"]
@@ -157,21 +158,18 @@ class Claim:
     trace: str | None = None
 
 
-def enqueue(
-    db: Transaction, tenant_id: UUID, kind: WorkKind, key: str, *, delay_s: float = 0, awaited: bool = False
-) -> None:
+def enqueue(scope: Scope, kind: WorkKind, key: str, *, delay_s: float = 0, awaited: bool = False) -> None:
     """Request work, in the transaction of the event that makes the work due.
 
     Ten events in a row make one piece of work: an earlier due time stays. Running work notices a repeated
     request at its end. Dead work gets a single further try, not all tries again. Resting work is not due
     before the end of the rest, for any waiting caller.
     """
-    enqueue_many(db, tenant_id, kind, [key], delay_s=delay_s, awaited=awaited)
+    enqueue_many(scope, kind, [key], delay_s=delay_s, awaited=awaited)
 
 
 def enqueue_many(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     kind: WorkKind,
     keys: Sequence[str],
     *,
@@ -179,17 +177,16 @@ def enqueue_many(
     awaited: bool = False,
 ) -> None:
     """Request work on several keys at once; see `enqueue`."""
-    enqueue_each(db, tenant_id, [(kind, key, delay_s) for key in keys], awaited=awaited)
+    enqueue_each(scope, [(kind, key, delay_s) for key in keys], awaited=awaited)
 
 
 def enqueue_each(
-    db: Transaction, tenant_id: UUID, wishes: Iterable[tuple[WorkKind, str, float]], *, awaited: bool = False
+    scope: Scope, wishes: Iterable[tuple[WorkKind, str, float]], *, awaited: bool = False
 ) -> None:
     """Request work of several kinds by one statement; see `enqueue`.
 
     Args:
-        db: The transaction of the event.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         wishes: Kind and key of each piece of work, and the seconds until the work is due.
         awaited: True if somebody waits for the work.
     """
@@ -197,9 +194,11 @@ def enqueue_each(
     if not delays:
         return
     asked = [{"kind": kind, "key": key, "delay_s": delays[kind, key]} for kind, key in sorted(delays)]
-    db.execute(_wish(awaited), {"tenant_id": tenant_id, "asked": json_of(asked), "trace": present_trace()})
+    scope.db.execute(
+        _wish(awaited), {"tenant_id": scope.tenant_id, "asked": json_of(asked), "trace": present_trace()}
+    )
     for kind in sorted({kind for kind, _ in delays} if awaited else ()):
-        db.execute(_WAKE, {"kind": kind})
+        scope.db.execute(_WAKE, {"kind": kind})
 
 
 _WAKE = select(func.pg_notify(WAKE_CHANNEL, bindparam("kind", type_=Text)))
@@ -369,7 +368,7 @@ def retry_later(
     attempts stays the same. An error with quoted text is sealed and also given in our `own` words.
     """
     if own is not None:
-        error = seal_error(db, held.tenant_id, held.work_id, error, own=own)
+        error = seal_error(Scope(db, held.tenant_id), held.work_id, error, own=own)
     else:
         error = error[:MOST_CHARS]
     dies = false() if max_attempts is None else DueWork.attempts >= max_attempts
@@ -391,8 +390,8 @@ def retry_later(
     return done.rowcount == 1
 
 
-def find_work(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> DueWork | None:
+def find_work(scope: Scope, kind: WorkKind, key: str) -> DueWork | None:
     """Find a piece of work; returns None for work never requested."""
-    named = (DueWork.tenant_id == tenant_id, DueWork.kind == kind, DueWork.key == key)
-    row = db.execute(select(DueWork.__table__).where(*named)).one_or_none()
-    return DueWork(**readable(db, row._mapping)) if row else None  # noqa: SLF001 (SQLAlchemy's public mapping view)
+    named = (DueWork.tenant_id == scope.tenant_id, DueWork.kind == kind, DueWork.key == key)
+    row = scope.db.execute(select(DueWork.__table__).where(*named)).one_or_none()
+    return DueWork(**readable(scope.db, row._mapping)) if row else None  # noqa: SLF001 (SQLAlchemy's public mapping view)

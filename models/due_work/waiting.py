@@ -14,6 +14,7 @@ from models.database import Transaction
 from models.due_work.queue import Claim, DueWork, WorkKind
 from models.ledger.call import spent_today
 from models.ledger.caps import Caps, Denial
+from models.scope import Scope
 
 MOST_AT_ONCE = 100
 """Maximum amount of released work for a model, due and not begun yet."""
@@ -215,7 +216,7 @@ def find_capped(db: Transaction) -> list[UUID]:
     return list(db.execute(_TENANTS).scalars())
 
 
-def release_capped(db: Transaction, tenant_id: UUID, caps: Caps, *, now: datetime, look_s: float) -> int:
+def release_capped(scope: Scope, caps: Caps, *, now: datetime, look_s: float) -> int:
     """Bring forward the work with room under the caps, the smallest needs first.
 
     Released work is due at times spread over one interval. Work denied less than an interval ago is left
@@ -224,8 +225,7 @@ def release_capped(db: Transaction, tenant_id: UUID, caps: Caps, *, now: datetim
     know the larger cap yet and would deny everything again.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the work.
+        scope: The transaction and its tenant.
         caps: The caps in force.
         now: Current time, by the database's clock.
         look_s: Seconds between two looks, > 0.
@@ -233,34 +233,31 @@ def release_capped(db: Transaction, tenant_id: UUID, caps: Caps, *, now: datetim
     Returns:
         Number of released pieces of work.
     """
-    at = _times(tenant_id, now, look_s)
+    at = _times(scope.tenant_id, now, look_s)
     released = 0
-    for by, (cap, room) in _rooms(db, tenant_id, caps, now).items():
-        head = db.execute(
+    for by, (cap, room) in _rooms(scope, caps, now).items():
+        head = scope.db.execute(
             _HEAD, {**at, "by": by, "cap": cap, "room": room, "most": MOST_CAPPED_AT_ONCE}
         ).all()
         if not head or any(one.is_other_cap for one in head):
             continue
         if by.startswith("tenant"):
-            taken = db.execute(_ON_THEIR_WAY, {**at, "by": by}).scalar_one()
+            taken = scope.db.execute(_ON_THEIR_WAY, {**at, "by": by}).scalar_one()
             fitting = _fitting(head, room - taken)
         else:
             fitting = [one.work_id for one in head if not one.is_new]
-        released += _release_capped(db, fitting, look_s)
+        released += _release_capped(scope.db, fitting, look_s)
     return released
 
 
-def release_outdated(
-    db: Transaction, tenant_id: UUID, judge: Callable[[str], str], *, now: datetime, look_s: float
-) -> int:
+def release_outdated(scope: Scope, judge: Callable[[str], str], *, now: datetime, look_s: float) -> int:
     """Bring forward the work denied under settings or a price no longer in force.
 
     With another model or a newly known price, the present need is unknown, so the work is judged again. If
     some worker denied work under the old settings less than an interval ago, all such work is left alone.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the work.
+        scope: The transaction and its tenant.
         judge: Function from the fingerprint of the denial to the present fingerprint.
         now: Current time, by the database's clock.
         look_s: Seconds between two looks, > 0.
@@ -268,14 +265,14 @@ def release_outdated(
     Returns:
         Number of released pieces of work.
     """
-    at = _times(tenant_id, now, look_s)
+    at = _times(scope.tenant_id, now, look_s)
     released = 0
-    for under in db.execute(_JUDGED_BY, at).scalars().all():
+    for under in scope.db.execute(_JUDGED_BY, at).scalars().all():
         if judge(under) == under:
             continue
-        old = db.execute(_OUT_OF_DATE, {**at, "under": under, "most": MOST_CAPPED_AT_ONCE}).all()
+        old = scope.db.execute(_OUT_OF_DATE, {**at, "under": under, "most": MOST_CAPPED_AT_ONCE}).all()
         if not any(one.is_new for one in old):
-            released += _release_capped(db, [one.work_id for one in old], look_s)
+            released += _release_capped(scope.db, [one.work_id for one in old], look_s)
     return released
 
 
@@ -288,9 +285,9 @@ def _times(tenant_id: UUID, now: datetime, look_s: float) -> dict[str, object]:
     return {"tenant_id": tenant_id, "since": now - interval, "soon": now + interval}
 
 
-def _rooms(db: Transaction, tenant_id: UUID, caps: Caps, now: datetime) -> dict[str, tuple[Decimal, Decimal]]:
+def _rooms(scope: Scope, caps: Caps, now: datetime) -> dict[str, tuple[Decimal, Decimal]]:
     """Compute each cap and the largest need allowed: the rest of a tenant's cap, all of a session's cap."""
-    spent = spent_today(db, tenant_id, now=now)
+    spent = spent_today(scope, now=now)
     tokens, usd = _cap(caps.tenant_tokens_per_day), _cap(caps.tenant_usd_per_day)
     session_tokens, session_usd = _cap(caps.session_tokens_per_day), _cap(caps.session_usd_per_day)
     return {
@@ -336,11 +333,11 @@ def end_rest(db: Transaction, held: Claim) -> None:
     db.execute(_of(held).values(_RESTED))
 
 
-def forget_refusals(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> None:
+def forget_refusals(scope: Scope, kind: WorkKind, key: str) -> None:
     """Clear earlier refusals from outside: the refused result is not wanted any more."""
-    db.execute(
+    scope.db.execute(
         update(DueWork)
-        .where(DueWork.tenant_id == tenant_id, DueWork.kind == kind, DueWork.key == key)
+        .where(DueWork.tenant_id == scope.tenant_id, DueWork.kind == kind, DueWork.key == key)
         .values(_RESTED)
     )
 

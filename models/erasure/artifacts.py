@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from sqlalchemy import text
 
@@ -10,10 +9,10 @@ from models.artifacts.artifact import NewArtifact, drop_unused, store_artifacts
 from models.artifacts.attachment import retitle
 from models.artifacts.use import NewUse, PlacedUse, add_uses
 from models.conversations.served_window import drop_windows_with
-from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue_many
 from models.erasure.derived import drop_artifact_work
 from models.erasure.log import Receipt
+from models.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -65,25 +64,23 @@ _FORGET_PLACES = text(
 )
 
 
-def forget_uses(
-    db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int], receipt: Receipt
-) -> set[str]:
+def forget_uses(scope: Scope, session_id: str, seqs: Collection[int], receipt: Receipt) -> set[str]:
     """Delete all uses in messages. Returns the artifact ids, for `release`."""
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "seqs": sorted(seqs)}
-    return _named(db.execute(_FORGET, asked).scalars().all(), receipt)
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "seqs": sorted(seqs)}
+    return _named(scope.db.execute(_FORGET, asked).scalars().all(), receipt)
 
 
 def forget_places(
-    db: Transaction, tenant_id: UUID, session_id: str, places: Sequence[tuple[int, int]], receipt: Receipt
+    scope: Scope, session_id: str, places: Sequence[tuple[int, int]], receipt: Receipt
 ) -> set[str]:
     """Delete single uses, each given by message and place in the message. Returns the artifact ids."""
     asked = {
-        "tenant_id": tenant_id,
+        "tenant_id": scope.tenant_id,
         "session_id": session_id,
         "seqs": [seq for seq, _ in places],
         "places": [place for _, place in places],
     }
-    return _named(db.execute(_FORGET_PLACES, asked).scalars().all(), receipt) if places else set()
+    return _named(scope.db.execute(_FORGET_PLACES, asked).scalars().all(), receipt) if places else set()
 
 
 def _named(artifact_ids: Sequence[str | None], receipt: Receipt) -> set[str]:
@@ -108,14 +105,12 @@ _FORGET_READ = text(
 )
 
 
-def retell(
-    db: Transaction, tenant_id: UUID, session_id: str, retold: Iterable[Retold], receipt: Receipt
-) -> None:
+def retell(scope: Scope, session_id: str, retold: Iterable[Retold], receipt: Receipt) -> None:
     """Store the subject of an edited call with its results; nothing of the former subject stays."""
     for one in retold:
-        asked = {"tenant_id": tenant_id, "session_id": session_id, **one.__dict__}
-        if not db.execute(_RETELL, asked).all():
-            receipt.count("artifact_use", db.execute(_FORGET_READ, asked).rowcount)
+        asked = {"tenant_id": scope.tenant_id, "session_id": session_id, **one.__dict__}
+        if not scope.db.execute(_RETELL, asked).all():
+            receipt.count("artifact_use", scope.db.execute(_FORGET_READ, asked).rowcount)
 
 
 _LOCK = text(
@@ -125,8 +120,7 @@ _LOCK = text(
 
 
 def exchange(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     place: tuple[str, int, int],
     *,
     old: set[str],
@@ -136,20 +130,19 @@ def exchange(
     """Store the large results of an edited message, and drop former results without any use left.
 
     Args:
-        db: A transaction; all contents are locked in a fixed order.
-        tenant_id: The tenant of the artifacts.
+        scope: The transaction and its tenant.
         place: The session, the turn's index and the message's seq.
         old: Artifacts used by the message before.
         new: Large results of the message now.
         receipt: Receipt to count in.
     """
     fresh = {entry.artifact.artifact_id for entry in new.artifacts}
-    db.execute(_LOCK, {"tenant_id": tenant_id, "artifact_ids": sorted(old | fresh)})
-    store_artifacts(db, tenant_id, new.artifacts)
+    scope.db.execute(_LOCK, {"tenant_id": scope.tenant_id, "artifact_ids": sorted(old | fresh)})
+    store_artifacts(scope, new.artifacts)
     session_id, turn_index, seq = place
-    add_uses(db, tenant_id, [PlacedUse(session_id, turn_index, seq - use.message, use) for use in new.uses])
-    release(db, tenant_id, old - fresh, receipt)
-    read_again(db, tenant_id, fresh, receipt)
+    add_uses(scope, [PlacedUse(session_id, turn_index, seq - use.message, use) for use in new.uses])
+    release(scope, old - fresh, receipt)
+    read_again(scope, fresh, receipt)
 
 
 _NOBODYS_READINGS = text(
@@ -161,20 +154,20 @@ _NOBODYS_READINGS = text(
 """Readings for words of an unnamed caller: the caller may have been the erased user."""
 
 
-def release(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
+def release(scope: Scope, artifact_ids: Collection[str], receipt: Receipt) -> None:
     """Drop the given artifacts without any use left, with readings and work.
 
     From the remaining artifacts, readings asked for without a name are deleted. Windows with any of the given
     artifacts are deleted: the words may have been those of the deleted uses.
     """
-    receipt.count("served_window", drop_windows_with(db, tenant_id, artifact_ids))
-    gone = drop_unused(db, tenant_id, artifact_ids)
+    receipt.count("served_window", drop_windows_with(scope, artifact_ids))
+    gone = drop_unused(scope, artifact_ids)
     receipt.count("artifact", len(gone))
-    drop_artifact_work(db, tenant_id, gone, receipt)
+    drop_artifact_work(scope, gone, receipt)
     staying = sorted(set(artifact_ids) - set(gone))
     if staying:
-        asked = {"tenant_id": tenant_id, "artifact_ids": staying}
-        receipt.count("artifact_summary", db.execute(_NOBODYS_READINGS, asked).rowcount)
+        asked = {"tenant_id": scope.tenant_id, "artifact_ids": staying}
+        receipt.count("artifact_summary", scope.db.execute(_NOBODYS_READINGS, asked).rowcount)
 
 
 _TITLED_READINGS = text(
@@ -185,28 +178,30 @@ _TITLED_PLANS = text(
 )
 
 
-def forget_titles(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
+def forget_titles(scope: Scope, artifact_ids: Collection[str], receipt: Receipt) -> None:
     """Remove titles of deleted uploads from remaining artifacts, with the readings made with such a title.
 
     The caller has released the artifacts and holds the remaining rows.
     """
-    retitled = retitle(db, tenant_id, artifact_ids)
+    retitled = retitle(scope, artifact_ids)
     if not retitled:
         return
-    asked = {"tenant_id": tenant_id, "artifact_ids": retitled}
-    receipt.count("artifact_summary", db.execute(_TITLED_READINGS, asked).rowcount)
-    receipt.count("artifact_plan", db.execute(_TITLED_PLANS, asked).rowcount)
-    drop_artifact_work(db, tenant_id, retitled, receipt)
-    read_again(db, tenant_id, retitled, receipt)
+    asked = {"tenant_id": scope.tenant_id, "artifact_ids": retitled}
+    receipt.count("artifact_summary", scope.db.execute(_TITLED_READINGS, asked).rowcount)
+    receipt.count("artifact_plan", scope.db.execute(_TITLED_PLANS, asked).rowcount)
+    drop_artifact_work(scope, retitled, receipt)
+    read_again(scope, retitled, receipt)
 
 
 _THERE = text("select artifact_id from artifact where tenant_id = :tenant_id and artifact_id = any(:ids)")
 
 
-def read_again(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
+def read_again(scope: Scope, artifact_ids: Collection[str], receipt: Receipt) -> None:
     """Request new readings of the still existing artifacts."""
     if not artifact_ids:
         return
-    there = db.execute(_THERE, {"tenant_id": tenant_id, "ids": sorted(artifact_ids)}).scalars().all()
-    enqueue_many(db, tenant_id, WorkKind.ARTIFACT, there)
+    there = (
+        scope.db.execute(_THERE, {"tenant_id": scope.tenant_id, "ids": sorted(artifact_ids)}).scalars().all()
+    )
+    enqueue_many(scope, WorkKind.ARTIFACT, there)
     receipt.asked |= {(WorkKind.ARTIFACT, artifact_id) for artifact_id in there}

@@ -11,14 +11,14 @@ from context.focus import normalise
 from models.artifacts.plan import drop_session_plans
 from models.artifacts.sealing import key_forms
 from models.artifacts.summary import SummaryKey, open_focus
-from models.database import Transaction
 from models.due_work.queue import WorkKind
 from models.due_work.waiting import forget_refusals
-from models.encryption.keys import TextCipher, TextUnavailableError
+from models.encryption.keys import TextUnavailableError
 from models.erasure.log import Receipt
 from models.ledger.call import forget_calls
 from models.plans.outcome import note_erased_plans
 from models.plans.plan import Plan
+from models.scope import Scope
 
 _KEYED_OTHERWISE = [kind.value for kind in WorkKind if not kind.by_session]
 
@@ -33,16 +33,16 @@ _REVOKE = text(
 )
 
 
-def revoke_work(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
+def revoke_work(scope: Scope, session_id: str, receipt: Receipt) -> None:
     """Revoke the leases on the work of a session: data held in the workers' memory is out of date.
 
     The workers can store nothing any more, finished chunks included, and the work begins again at once. The
     caller holds the session's row: a worker with a lease waits for no more than the key of the row.
     """
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "others": _KEYED_OTHERWISE}
-    kinds = db.execute(_REVOKE, asked).scalars()
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "others": _KEYED_OTHERWISE}
+    kinds = scope.db.execute(_REVOKE, asked).scalars()
     receipt.asked |= {(WorkKind(kind), session_id) for kind in kinds}
-    forget_refusals(db, tenant_id, WorkKind.SUMMARIZE, session_id)
+    forget_refusals(scope, WorkKind.SUMMARIZE, session_id)
 
 
 _REWIND = text(
@@ -76,16 +76,16 @@ _UNUSED_TERMS = text(
 )
 
 
-def rewind_index(db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int) -> tuple[int, bool]:
+def rewind_index(scope: Scope, session_id: str, *, from_seq: int) -> tuple[int, bool]:
     """Rewind a session's recall index to before a message: the index is read again from there.
 
     Returns:
         Number of deleted passages, and True if the index reached the message.
     """
-    place = {"tenant_id": tenant_id, "session_id": session_id}
-    removed, rewound = db.execute(_REWIND, {**place, "from_seq": from_seq}).one()
+    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
+    removed, rewound = scope.db.execute(_REWIND, {**place, "from_seq": from_seq}).one()
     if removed:
-        db.execute(_UNUSED_TERMS, place)
+        scope.db.execute(_UNUSED_TERMS, place)
     return int(removed), bool(rewound)
 
 
@@ -104,36 +104,36 @@ _BORROWED = text(
 """Questions of several sessions are foreseen for others, in the words of one session."""
 
 
-def drop_readings(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> set[str]:
+def drop_readings(scope: Scope, session_id: str, receipt: Receipt) -> set[str]:
     """Delete the artifact summaries for a session's words, and the plans for the session's questions.
 
     Returns:
         The artifacts, for a new reading with the session's present words.
     """
-    gone = db.execute(_READINGS, {"tenant_id": tenant_id, "session_id": session_id}).all()
-    _count_readings(db, tenant_id, gone, receipt)
-    receipt.count("artifact_plan", drop_session_plans(db, tenant_id, session_id))
+    gone = scope.db.execute(_READINGS, {"tenant_id": scope.tenant_id, "session_id": session_id}).all()
+    _count_readings(scope, gone, receipt)
+    receipt.count("artifact_plan", drop_session_plans(scope, session_id))
     return {row.artifact_id for row in gone}
 
 
-def drop_readings_of_user(db: Transaction, tenant_id: UUID, user_id: str, receipt: Receipt) -> None:
+def drop_readings_of_user(scope: Scope, user_id: str, receipt: Receipt) -> None:
     """Delete the artifact summaries for a user's words, in any session or without a session."""
-    gone = db.execute(_USER_READINGS, {"tenant_id": tenant_id, "user_id": user_id}).all()
-    _count_readings(db, tenant_id, gone, receipt)
+    gone = scope.db.execute(_USER_READINGS, {"tenant_id": scope.tenant_id, "user_id": user_id}).all()
+    _count_readings(scope, gone, receipt)
 
 
-def _count_readings(db: Transaction, tenant_id: UUID, gone: Sequence[Any], receipt: Receipt) -> None:
+def _count_readings(scope: Scope, gone: Sequence[Any], receipt: Receipt) -> None:
     """Count the deleted readings, and delete the mined readings with the same words."""
     receipt.count("artifact_summary", len(gone))
     if gone:
-        keys = {form for row in gone for form in _forms(db, tenant_id, row)}
-        borrowed = db.execute(_BORROWED, {"tenant_id": tenant_id, "focus_keys": sorted(keys)})
+        keys = {form for row in gone for form in _forms(scope, row)}
+        borrowed = scope.db.execute(_BORROWED, {"tenant_id": scope.tenant_id, "focus_keys": sorted(keys)})
         receipt.count("artifact_summary", borrowed.rowcount)
 
 
-def _forms(db: Transaction, tenant_id: UUID, gone: Any) -> set[str]:
+def _forms(scope: Scope, gone: Any) -> set[str]:
     """Return every stored form of the key of a deleted question."""
-    cells, key = TextCipher(db, tenant_id), SummaryKey(gone.artifact_id, gone.focus_key, gone.size_class, "")
+    cells, key = scope.cells, SummaryKey(gone.artifact_id, gone.focus_key, gone.size_class, "")
     try:
         focus, _ = open_focus(cells, key, gone.focus, ())
         return {gone.focus_key, *key_forms(cells, gone.focus_key), *key_forms(cells, normalise(focus).key)}
@@ -162,52 +162,56 @@ _OF_SESSION = text(
 _OF_USER = text("select plan_id from plan_history where tenant_id = :tenant_id and user_id = :user_id")
 
 
-def drop_plans_of_turns(
-    db: Transaction, tenant_id: UUID, session_id: str, turns: Mapping[int, str], receipt: Receipt
-) -> None:
+def drop_plans_of_turns(scope: Scope, session_id: str, turns: Mapping[int, str], receipt: Receipt) -> None:
     """Delete the plans that may hold words of the turns, given by index and id."""
     chosen = {"session_id": session_id, "turn_ids": sorted(turns.values()), "first_turn": min(turns)}
-    gone = db.execute(_OF_TURNS, {"tenant_id": tenant_id, **chosen}).scalars().all()
-    receipt.count("plan_history", drop_plans(db, tenant_id, gone, receipt))
+    gone = scope.db.execute(_OF_TURNS, {"tenant_id": scope.tenant_id, **chosen}).scalars().all()
+    receipt.count("plan_history", drop_plans(scope, gone, receipt))
 
 
-def drop_plans_of_session(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
+def drop_plans_of_session(scope: Scope, session_id: str, receipt: Receipt) -> None:
     """Delete all plans of a session."""
-    gone = db.execute(_OF_SESSION, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()
-    receipt.count("plan_history", drop_plans(db, tenant_id, gone, receipt))
+    gone = (
+        scope.db.execute(_OF_SESSION, {"tenant_id": scope.tenant_id, "session_id": session_id})
+        .scalars()
+        .all()
+    )
+    receipt.count("plan_history", drop_plans(scope, gone, receipt))
 
 
-def drop_plans_of_user(db: Transaction, tenant_id: UUID, user_id: str, receipt: Receipt) -> None:
+def drop_plans_of_user(scope: Scope, user_id: str, receipt: Receipt) -> None:
     """Delete all plans of a user, in any session or without a session."""
-    gone = db.execute(_OF_USER, {"tenant_id": tenant_id, "user_id": user_id}).scalars().all()
-    receipt.count("plan_history", drop_plans(db, tenant_id, gone, receipt))
+    gone = scope.db.execute(_OF_USER, {"tenant_id": scope.tenant_id, "user_id": user_id}).scalars().all()
+    receipt.count("plan_history", drop_plans(scope, gone, receipt))
 
 
-def drop_plans(db: Transaction, tenant_id: UUID, plan_ids: Sequence[UUID], receipt: Receipt) -> int:
+def drop_plans(scope: Scope, plan_ids: Sequence[UUID], receipt: Receipt) -> int:
     """Delete plans, and report the erasure to learning. Returns the number of deleted plans.
 
     The plans' work goes first: a planning worker locks the work before the plan's row.
     """
     if not plan_ids:
         return 0
-    receipt.count("due_work", _drop_work(db, tenant_id, WorkKind.PLAN, [str(one) for one in plan_ids]))
-    rows = db.execute(
+    receipt.count("due_work", _drop_work(scope, WorkKind.PLAN, [str(one) for one in plan_ids]))
+    rows = scope.db.execute(
         delete(Plan)
-        .where(Plan.tenant_id == tenant_id, Plan.plan_id == func.any(literal(list(plan_ids), ARRAY(Uuid))))
+        .where(
+            Plan.tenant_id == scope.tenant_id, Plan.plan_id == func.any(literal(list(plan_ids), ARRAY(Uuid)))
+        )
         .returning(Plan.catalog, Plan.outcome_seq, Plan.call_ids)
     ).all()
-    note_erased_plans(db, tenant_id, Counter(row.catalog for row in rows if row.outcome_seq is not None))
+    note_erased_plans(scope, Counter(row.catalog for row in rows if row.outcome_seq is not None))
     calls = [call_id for row in rows for call_id in row.call_ids]
-    receipt.count("llm_call", forget_calls(db, tenant_id, calls))
+    receipt.count("llm_call", forget_calls(scope, calls))
     return len(rows)
 
 
 _WORK = text("delete from due_work where tenant_id = :tenant_id and kind = :kind and key = any(:keys)")
 
 
-def _drop_work(db: Transaction, tenant_id: UUID, kind: WorkKind, keys: Sequence[str]) -> int:
-    asked = {"tenant_id": tenant_id, "kind": kind.value, "keys": list(keys)}
-    return db.execute(_WORK, asked).rowcount
+def _drop_work(scope: Scope, kind: WorkKind, keys: Sequence[str]) -> int:
+    asked = {"tenant_id": scope.tenant_id, "kind": kind.value, "keys": list(keys)}
+    return scope.db.execute(_WORK, asked).rowcount
 
 
 _SESSION_WORK = text(
@@ -215,10 +219,10 @@ _SESSION_WORK = text(
 )
 
 
-def drop_session_work(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
+def drop_session_work(scope: Scope, session_id: str, receipt: Receipt) -> None:
     """Delete the work of a session; a working process loses the lease. The caller holds the session's row."""
-    asked = {"tenant_id": tenant_id, "session_id": session_id, "others": _KEYED_OTHERWISE}
-    receipt.count("due_work", db.execute(_SESSION_WORK, asked).rowcount)
+    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "others": _KEYED_OTHERWISE}
+    receipt.count("due_work", scope.db.execute(_SESSION_WORK, asked).rowcount)
 
 
 _ARTIFACT_WORK = text(
@@ -234,13 +238,11 @@ an event, with the artifact first and the work second.
 """
 
 
-def drop_artifact_work(
-    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], receipt: Receipt
-) -> None:
+def drop_artifact_work(scope: Scope, artifact_ids: Sequence[str], receipt: Receipt) -> None:
     """Delete the work of deleted artifacts."""
     if artifact_ids:
-        asked = {"tenant_id": tenant_id, "artifact_ids": list(artifact_ids)}
-        receipt.count("due_work", db.execute(_ARTIFACT_WORK, asked).rowcount)
+        asked = {"tenant_id": scope.tenant_id, "artifact_ids": list(artifact_ids)}
+        receipt.count("due_work", scope.db.execute(_ARTIFACT_WORK, asked).rowcount)
 
 
 _DECISIONS = text(
@@ -250,10 +252,10 @@ _DECISIONS = text(
 _TOPIC = text("delete from preflight_session where tenant_id = :tenant_id and session_id = :session_id")
 
 
-def drop_decisions(
-    db: Transaction, tenant_id: UUID, session_id: str, turns: Sequence[int], receipt: Receipt
-) -> None:
+def drop_decisions(scope: Scope, session_id: str, turns: Sequence[int], receipt: Receipt) -> None:
     """Delete the preflight decisions of turns, and the last topic of the session."""
-    place = {"tenant_id": tenant_id, "session_id": session_id}
-    receipt.count("preflight_decision", db.execute(_DECISIONS, {**place, "turns": list(turns)}).rowcount)
-    receipt.count("preflight_session", db.execute(_TOPIC, place).rowcount)
+    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
+    receipt.count(
+        "preflight_decision", scope.db.execute(_DECISIONS, {**place, "turns": list(turns)}).rowcount
+    )
+    receipt.count("preflight_session", scope.db.execute(_TOPIC, place).rowcount)

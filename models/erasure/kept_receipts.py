@@ -19,9 +19,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, TenantKey
 from models.conversations.session import Session
-from models.database import Transaction
 from models.erasure.log import Receipt
 from models.erasure.messages import Changed
+from models.scope import Scope
 
 Erased = Literal["session", "user", "message"]
 """Kinds of receipts that can be requested again."""
@@ -112,8 +112,7 @@ _END = text(
 
 
 def keep_receipt(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     erased: Erased,
     subject: str,
     receipt: Receipt,
@@ -124,20 +123,19 @@ def keep_receipt(
     """Store a receipt in place of an earlier receipt, in the transaction of the erasure.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         erased: Kind of the erased subject.
         subject: Id of the subject; only a digest is stored.
         receipt: Effects of the erasure. An empty receipt is not kept.
         is_done: True if the erasure is complete; otherwise later receipts are added.
         told: Other parts of the answer, in numbers.
     """
-    named = _named(tenant_id, erased, subject)
+    named = _named(scope.tenant_id, erased, subject)
     if not receipt.is_empty:
         did = {"rows": dict(receipt.rows), "requeued": len(receipt.asked)}
-        db.execute(_KEEP, {**named, **did, "told": dict(told), "is_done": is_done})
+        scope.db.execute(_KEEP, {**named, **did, "told": dict(told), "is_done": is_done})
     elif is_done:
-        db.execute(_END, named)
+        scope.db.execute(_END, named)
 
 
 _FIND = text(
@@ -148,27 +146,29 @@ _FIND = text(
 )
 
 
-def find_receipt(db: Transaction, tenant_id: UUID, erased: Erased, subject: str) -> KeptReceipt | None:
+def find_receipt(scope: Scope, erased: Erased, subject: str) -> KeptReceipt | None:
     """Find the receipt of a tenant's last erasure of an id; None without an erasure or after retention."""
-    row = db.execute(_FIND, _named(tenant_id, erased, subject)).one_or_none()
+    row = scope.db.execute(_FIND, _named(scope.tenant_id, erased, subject)).one_or_none()
     return KeptReceipt(Receipt(Counter(row.rows)), row.requeued, row.erased_at, row.told) if row else None
 
 
-def keep_message_receipt(db: Transaction, tenant_id: UUID, session_id: str, changed: Changed) -> None:
+def keep_message_receipt(scope: Scope, session_id: str, changed: Changed) -> None:
     """Store the receipt of a message, under the numbers of all messages erased together."""
     for seq in changed.gone:
-        subject = _message(db, tenant_id, session_id, seq)
-        keep_receipt(db, tenant_id, "message", subject, changed.receipt, told=changed.as_json())
+        subject = _message(scope, session_id, seq)
+        keep_receipt(scope, "message", subject, changed.receipt, told=changed.as_json())
 
 
-def find_message_receipt(db: Transaction, tenant_id: UUID, session_id: str, seq: int) -> KeptReceipt | None:
+def find_message_receipt(scope: Scope, session_id: str, seq: int) -> KeptReceipt | None:
     """Find the receipt of the call that erased a message; returns None when the session is gone too."""
-    return find_receipt(db, tenant_id, "message", _message(db, tenant_id, session_id, seq))
+    return find_receipt(scope, "message", _message(scope, session_id, seq))
 
 
-def _message(db: Transaction, tenant_id: UUID, session_id: str, seq: int) -> str:
+def _message(scope: Scope, session_id: str, seq: int) -> str:
     """Build a message's id with the session's birth: a session created again counts messages from 1 again."""
-    born_at = db.execute(
-        select(Session.created_at).where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+    born_at = scope.db.execute(
+        select(Session.created_at).where(
+            Session.tenant_id == scope.tenant_id, Session.session_id == session_id
+        )
     ).scalar_one_or_none()
     return f"{born_at and born_at.timestamp()} {seq} {session_id}"

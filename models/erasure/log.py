@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import ARRAY, BigInteger, delete, func, literal, text, update
 
@@ -15,9 +14,9 @@ from context.wire.parts import without_compaction
 from models.conversations.history import load_messages
 from models.conversations.log import CHANGED, StoredMessage, window_places
 from models.conversations.standing import load_compactions
-from models.database import Transaction
 from models.due_work.queue import WorkKind
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 PRIMARY = frozenset({"session", "turn", "message", "artifact", "artifact_use", "artifact_attachment"})
 """Tables with data sent by people and platforms; other tables hold derived data or data about the primary."""
@@ -131,13 +130,12 @@ _PAIRS = text(
 
 
 def remove_from_log(
-    db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int], *, reach: int = REACH
+    scope: Scope, session_id: str, seqs: Collection[int], *, reach: int = REACH
 ) -> LogChange | None:
     """Delete messages, and the other halves of calls and results. The caller holds the session's row.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         seqs: The messages.
         reach: Search distance for the other halves, in messages.
@@ -146,37 +144,34 @@ def remove_from_log(
         The changes; None when none of the messages exists.
     """
     span = {"from_seq": min(seqs) - reach, "to_seq": max(seqs) + reach}
-    place = {"tenant_id": tenant_id, "session_id": session_id}
-    cells = TextCipher(db, tenant_id)
-    rows = db.execute(_PAIRS, {**place, **span}).all()
+    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
+    cells = scope.cells
+    rows = scope.db.execute(_PAIRS, {**place, **span}).all()
     targets = {row.seq for row in rows}.intersection(seqs)
     if not targets:
         return None
     stretch = PairedStretch(
         [_bare(cells, session_id, row) for row in rows], {row.seq: row.turn_index for row in rows}
     )
-    removal, before, after = _plan(db, tenant_id, session_id, stretch, targets)
-    removed = _delete(db, tenant_id, session_id, removal.gone)
+    removal, before, after = _plan(scope, session_id, stretch, targets)
+    removed = _delete(scope, session_id, removal.gone)
     turn_of = {row.seq: row.turn_index for row in removed}
     growth = {row.seq: -row.tokens for row in removed}
     for seq, message in after.items():
-        turn_of[seq] = rewrite(db, tenant_id, session_id, message)
+        turn_of[seq] = rewrite(scope, session_id, message)
         growth[seq] = message.tokens - before[seq].tokens
-    turns, first_seq = touch_turns(db, tenant_id, session_id, _by_turn(turn_of, growth))
+    turns, first_seq = touch_turns(scope, session_id, _by_turn(turn_of, growth))
     places = [place for message in before.values() for place in _lost_places(message, removal)]
     return LogChange(removal.gone, frozenset(after), turns, first_seq, growth, places)
 
 
-def drop_compactions(
-    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, start_seq: int
-) -> LogChange | None:
+def drop_compactions(scope: Scope, session_id: str, *, after_seq: int, start_seq: int) -> LogChange | None:
     """Remove the compactions of providers after a changed message: they hold the former words.
 
     A message that is a compaction alone goes; of another message the rest stays.
 
     Args:
-        db: A transaction; the caller holds the session's row.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         after_seq: The first changed message.
         start_seq: The last message before the last reset: no later compaction covers an earlier message.
@@ -184,20 +179,20 @@ def drop_compactions(
     Returns:
         The changes; None without such a compaction.
     """
-    found = load_compactions(db, tenant_id, session_id, after_seq=after_seq, most=None)
+    found = load_compactions(scope, session_id, after_seq=after_seq, most=None)
     covering = [one.seq for one in found if after_seq > start_seq or one.seq <= start_seq]
-    messages = load_messages(db, tenant_id, session_id, covering)
+    messages = load_messages(scope, session_id, covering)
     if not messages:
         return None
     rests = [(message, without_compaction(message)) for message in messages]
-    removed = _delete(db, tenant_id, session_id, [message.seq for message, rest in rests if rest is None])
+    removed = _delete(scope, session_id, [message.seq for message, rest in rests if rest is None])
     turn_of = {row.seq: row.turn_index for row in removed}
     growth = {row.seq: -row.tokens for row in removed}
     kept = [(message, rest) for message, rest in rests if rest is not None]
     for message, rest in kept:
-        turn_of[message.seq] = rewrite(db, tenant_id, session_id, rest)
+        turn_of[message.seq] = rewrite(scope, session_id, rest)
         growth[message.seq] = rest.tokens - message.tokens
-    turns, first_seq = touch_turns(db, tenant_id, session_id, _by_turn(turn_of, growth))
+    turns, first_seq = touch_turns(scope, session_id, _by_turn(turn_of, growth))
     gone = frozenset(row.seq for row in removed)
     return LogChange(gone, frozenset(turn_of) - gone, turns, first_seq, growth)
 
@@ -210,14 +205,12 @@ def _bare(cells: TextCipher, session_id: str, row: Any) -> Message:
 
 
 def _plan(
-    db: Transaction, tenant_id: UUID, session_id: str, stretch: PairedStretch, targets: set[int]
+    scope: Scope, session_id: str, stretch: PairedStretch, targets: set[int]
 ) -> tuple[Removal, dict[int, Message], dict[int, Message]]:
     """Plan the removal, with trimmed messages before and after; a message trimmed to nothing is removed."""
     while True:
         removal = plan_removal(stretch.messages, targets, turn_of=stretch.turn_of)
-        before = {
-            message.seq: message for message in load_messages(db, tenant_id, session_id, removal.trimmed)
-        }
+        before = {message.seq: message for message in load_messages(scope, session_id, removal.trimmed)}
         after = {seq: trim(message, removal) for seq, message in before.items()}
         empty = {seq for seq, message in after.items() if message is None}
         if not empty:
@@ -237,22 +230,24 @@ def _by_turn(turn_of: Mapping[int, int], growth: Mapping[int, int]) -> dict[int,
     return dict(turns)
 
 
-def _delete(db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int]) -> Sequence[Any]:
+def _delete(scope: Scope, session_id: str, seqs: Collection[int]) -> Sequence[Any]:
     gone = delete(StoredMessage).where(
-        StoredMessage.tenant_id == tenant_id,
+        StoredMessage.tenant_id == scope.tenant_id,
         StoredMessage.session_id == session_id,
         StoredMessage.seq == func.any(literal(sorted(seqs), ARRAY(BigInteger))),
     )
-    return db.execute(gone.returning(StoredMessage.seq, StoredMessage.turn_index, StoredMessage.tokens)).all()
+    return scope.db.execute(
+        gone.returning(StoredMessage.seq, StoredMessage.turn_index, StoredMessage.tokens)
+    ).all()
 
 
-def rewrite(db: Transaction, tenant_id: UUID, session_id: str, message: Message) -> int:
+def rewrite(scope: Scope, session_id: str, message: Message) -> int:
     """Replace the words of a message. Returns the index of the turn."""
-    cells, row = TextCipher(db, tenant_id), (session_id, message.seq)
-    turn_index: int = db.execute(
+    cells, row = scope.cells, (session_id, message.seq)
+    turn_index: int = scope.db.execute(
         update(StoredMessage)
         .where(
-            StoredMessage.tenant_id == tenant_id,
+            StoredMessage.tenant_id == scope.tenant_id,
             StoredMessage.session_id == session_id,
             StoredMessage.seq == message.seq,
         )
@@ -280,24 +275,21 @@ _TOUCH = text(
 )
 
 
-def touch_turns(
-    db: Transaction, tenant_id: UUID, session_id: str, growth: Mapping[int, int]
-) -> tuple[dict[int, str], int]:
+def touch_turns(scope: Scope, session_id: str, growth: Mapping[int, int]) -> tuple[dict[int, str], int]:
     """Correct the token counts of turns, and clear plan and usage, possible copies of erased words.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         growth: Growth of each turn in tokens, by index.
 
     Returns:
         Turn ids by index, and the first message of the first turn.
     """
-    rows = db.execute(
+    rows = scope.db.execute(
         _TOUCH,
         {
-            "tenant_id": tenant_id,
+            "tenant_id": scope.tenant_id,
             "session_id": session_id,
             "changed": CHANGED,
             "indexes": list(growth),

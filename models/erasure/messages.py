@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import cast, delete, select, update
 from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, Range
@@ -16,7 +15,6 @@ from models.conversations.session import Session, lock_existing
 from models.conversations.session_notes import drop_prefix
 from models.conversations.session_state import NOTHING_IN_FORCE, SessionState
 from models.conversations.summary import Summary, SummaryState, activate_version, drop_prepared
-from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.erasure.artifacts import (
     LargeResults,
@@ -44,6 +42,7 @@ from models.erasure.log import (
     touch_turns,
 )
 from models.recall.index import erase_passages
+from models.scope import Scope
 from models.shadow.reads import lapse_reads
 
 
@@ -63,7 +62,7 @@ class LostSummaries:
 
 
 def drop_summaries(
-    db: Transaction, tenant_id: UUID, before: SessionState, *, generation: int, seqs: Sequence[int]
+    scope: Scope, before: SessionState, *, generation: int, seqs: Sequence[int]
 ) -> LostSummaries:
     """Delete every version that covers a changed message or builds on such a version, in any state.
 
@@ -73,29 +72,28 @@ def drop_summaries(
     messages, and has raised the generation.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         before: The session's state before.
         generation: The session's new generation.
         seqs: The changed messages.
     """
-    of_session = (Summary.tenant_id == tenant_id, Summary.session_id == before.session_id)
+    of_session = (Summary.tenant_id == scope.tenant_id, Summary.session_id == before.session_id)
     columns = (Summary.version, Summary.state, Summary.base_version, Summary.from_seq, Summary.to_seq)
-    rows = {row.version: row for row in db.execute(select(*columns).where(*of_session))}
+    rows = {row.version: row for row in scope.db.execute(select(*columns).where(*of_session))}
     gone = _gone(rows, seqs)
     active = next((row for row in rows.values() if row.state == SummaryState.ACTIVE), None)
-    parts = drop_parts(db, tenant_id, before.session_id)
-    db.execute(delete(Summary).where(*of_session, Summary.version.in_(gone)))
-    db.execute(
+    parts = drop_parts(scope, before.session_id)
+    scope.db.execute(delete(Summary).where(*of_session, Summary.version.in_(gone)))
+    scope.db.execute(
         update(Summary)
         .where(*of_session, Summary.generation == before.generation)
         .values(generation=generation)
     )
     if any(rows[version].state == SummaryState.PREPARED for version in gone):
-        drop_prepared(db, tenant_id, before.session_id)
+        drop_prepared(scope, before.session_id)
     replaced = active is not None and active.version in gone
     if active is not None and replaced:
-        _replace(db, tenant_id, before.session_id, _heir(active.version, rows, gone))
+        _replace(scope, before.session_id, _heir(active.version, rows, gone))
     return LostSummaries(len(gone), parts, replaced)
 
 
@@ -117,12 +115,12 @@ def _heir(version: int, rows: Mapping[int, Any], gone: set[int]) -> int | None:
     return base if base in rows else None
 
 
-def _replace(db: Transaction, tenant_id: UUID, session_id: str, heir: int | None) -> None:
-    if heir is not None and activate_version(db, tenant_id, session_id, heir):
+def _replace(scope: Scope, session_id: str, heir: int | None) -> None:
+    if heir is not None and activate_version(scope, session_id, heir):
         return
-    db.execute(
+    scope.db.execute(
         update(Session)
-        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .where(Session.tenant_id == scope.tenant_id, Session.session_id == session_id)
         .values(NOTHING_IN_FORCE)
     )
 
@@ -172,36 +170,35 @@ class Changed:
         }
 
 
-def edit_message(db: Transaction, tenant_id: UUID, session_id: str, edit: Edit) -> Changed | None:
+def edit_message(scope: Scope, session_id: str, edit: Edit) -> Changed | None:
     """Replace the words of an unchanged message, and forget everything derived from the message.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         edit: The new words.
 
     Returns:
         The changes; None for a message changed or erased meanwhile.
     """
-    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    session = lock_existing(scope, [session_id]).get(session_id)
     seq = edit.old.seq
-    stored = load_messages(db, tenant_id, session_id, [seq]) if session else []
+    stored = load_messages(scope, session_id, [seq]) if session else []
     if session is None or stored != [edit.old]:
         return None
     if _is_same(edit):
         return Changed(Receipt(), session.generation, [], [])
     receipt = Receipt()
-    revoke_work(db, tenant_id, session_id, receipt)
-    readings = drop_readings(db, tenant_id, session_id, receipt)
-    used = forget_uses(db, tenant_id, session_id, [seq], receipt)
-    turn_index = rewrite(db, tenant_id, session_id, edit.new)
+    revoke_work(scope, session_id, receipt)
+    readings = drop_readings(scope, session_id, receipt)
+    used = forget_uses(scope, session_id, [seq], receipt)
+    turn_index = rewrite(scope, session_id, edit.new)
     growth = edit.new.tokens - edit.old.tokens
-    turns, first_seq = touch_turns(db, tenant_id, session_id, {turn_index: growth})
-    exchange(db, tenant_id, (session_id, turn_index, seq), old=used, new=edit.results, receipt=receipt)
-    retell(db, tenant_id, session_id, edit.results.retold, receipt)
+    turns, first_seq = touch_turns(scope, session_id, {turn_index: growth})
+    exchange(scope, (session_id, turn_index, seq), old=used, new=edit.results, receipt=receipt)
+    retell(scope, session_id, edit.results.retold, receipt)
     change = LogChange(frozenset(), frozenset([seq]), turns, first_seq, {seq: growth})
-    return _settle(db, tenant_id, session, change, readings=readings, receipt=receipt)
+    return _settle(scope, session, change, readings=readings, receipt=receipt)
 
 
 def _is_same(edit: Edit) -> bool:
@@ -209,15 +206,14 @@ def _is_same(edit: Edit) -> bool:
 
 
 def remove_messages(
-    db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int], *, reach: int = REACH
+    scope: Scope, session_id: str, seqs: Collection[int], *, reach: int = REACH
 ) -> Changed | None:
     """Erase messages, with the other halves of calls and results, and forget everything derived.
 
     Message numbers are not given again: the other messages keep their numbers.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         seqs: The messages, at least one.
         reach: Search distance for the other halves, in messages.
@@ -225,51 +221,47 @@ def remove_messages(
     Returns:
         The changes; None without such a session or any of the messages.
     """
-    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    session = lock_existing(scope, [session_id]).get(session_id)
     if session is None:
         return None
     receipt = Receipt()
-    change = remove_from_log(db, tenant_id, session_id, seqs, reach=reach)
+    change = remove_from_log(scope, session_id, seqs, reach=reach)
     if change is None:
         return None
-    revoke_work(db, tenant_id, session_id, receipt)
-    readings = drop_readings(db, tenant_id, session_id, receipt)
+    revoke_work(scope, session_id, receipt)
+    readings = drop_readings(scope, session_id, receipt)
     receipt.count("message", len(change.gone))
-    used = forget_uses(db, tenant_id, session_id, change.gone, receipt)
-    used |= forget_places(db, tenant_id, session_id, change.lost_places, receipt)
-    release(db, tenant_id, used, receipt)
-    return _settle(db, tenant_id, session, change, readings=readings, receipt=receipt)
+    used = forget_uses(scope, session_id, change.gone, receipt)
+    used |= forget_places(scope, session_id, change.lost_places, receipt)
+    release(scope, used, receipt)
+    return _settle(scope, session, change, readings=readings, receipt=receipt)
 
 
-def forget_summaries(db: Transaction, tenant_id: UUID, session_id: str, versions: Collection[int]) -> Receipt:
+def forget_summaries(scope: Scope, session_id: str, versions: Collection[int]) -> Receipt:
     """Delete versions of a session's summary and everything built on the versions; all are made again.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         versions: Versions nobody can read any more.
     """
     receipt = Receipt()
-    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    session = lock_existing(scope, [session_id]).get(session_id)
     if session is None:
         return receipt
-    revoke_work(db, tenant_id, session_id, receipt)
+    revoke_work(scope, session_id, receipt)
     starts = select(Summary.from_seq).where(
-        Summary.tenant_id == tenant_id, Summary.session_id == session_id, Summary.version.in_(versions)
+        Summary.tenant_id == scope.tenant_id, Summary.session_id == session_id, Summary.version.in_(versions)
     )
-    seqs = sorted(set(db.execute(starts).scalars()))
-    generation = _renew(db, tenant_id, session, LogChange(frozenset(), frozenset(), {}, 0))
-    receipt.count(
-        "summary", drop_summaries(db, tenant_id, session, generation=generation, seqs=seqs).versions
-    )
-    _ask(db, tenant_id, WorkKind.SUMMARIZE, session_id, receipt)
+    seqs = sorted(set(scope.db.execute(starts).scalars()))
+    generation = _renew(scope, session, LogChange(frozenset(), frozenset(), {}, 0))
+    receipt.count("summary", drop_summaries(scope, session, generation=generation, seqs=seqs).versions)
+    _ask(scope, WorkKind.SUMMARIZE, session_id, receipt)
     return receipt
 
 
 def _settle(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     before: SessionState,
     change: LogChange,
     *,
@@ -279,46 +271,44 @@ def _settle(
     """Forget everything derived from the changed messages, and request the work to make new."""
     session_id = before.session_id
     first, start = min(change.seqs), before.start_seq
-    compacted = drop_compactions(db, tenant_id, session_id, after_seq=first, start_seq=start)
+    compacted = drop_compactions(scope, session_id, after_seq=first, start_seq=start)
     if compacted is not None:
         receipt.count("message", len(compacted.gone))
         change = change.joined(compacted)
-    _forget_passages(db, tenant_id, session_id, change, receipt)
-    drop_plans_of_turns(db, tenant_id, session_id, change.turns, receipt)
-    drop_decisions(db, tenant_id, session_id, list(change.turns), receipt)
-    receipt.count("shadow_read", lapse_reads(db, tenant_id, session_id))
-    generation = _renew(db, tenant_id, before, change)
-    lost = drop_summaries(db, tenant_id, before, generation=generation, seqs=change.seqs)
+    _forget_passages(scope, session_id, change, receipt)
+    drop_plans_of_turns(scope, session_id, change.turns, receipt)
+    drop_decisions(scope, session_id, list(change.turns), receipt)
+    receipt.count("shadow_read", lapse_reads(scope, session_id))
+    generation = _renew(scope, before, change)
+    lost = drop_summaries(scope, before, generation=generation, seqs=change.seqs)
     receipt.count("summary", lost.versions)
     receipt.count("summary_part", lost.parts)
-    receipt.count("chat_prefix", drop_prefix(db, tenant_id, session_id))
-    receipt.count("served_window", drop_windows(db, tenant_id, session_id))
+    receipt.count("chat_prefix", drop_prefix(scope, session_id))
+    receipt.count("served_window", drop_windows(scope, session_id))
     if lost.versions:
-        _ask(db, tenant_id, WorkKind.SUMMARIZE, session_id, receipt)
-    read_again(db, tenant_id, readings, receipt)
+        _ask(scope, WorkKind.SUMMARIZE, session_id, receipt)
+    read_again(scope, readings, receipt)
     return Changed(receipt, generation, sorted(change.gone), sorted(change.rewritten), list(change.turns))
 
 
-def _ask(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str, receipt: Receipt) -> None:
-    enqueue(db, tenant_id, kind, key)
+def _ask(scope: Scope, kind: WorkKind, key: str, receipt: Receipt) -> None:
+    enqueue(scope, kind, key)
     receipt.asked.add((kind, key))
 
 
-def _forget_passages(
-    db: Transaction, tenant_id: UUID, session_id: str, change: LogChange, receipt: Receipt
-) -> None:
+def _forget_passages(scope: Scope, session_id: str, change: LogChange, receipt: Receipt) -> None:
     """Remove messages from the recall index; if any message was rewritten, request a new reading."""
     ranges = _ranges(change.gone)
     if not change.rewritten and len(ranges) <= MOST_RANGES:
         removed = sum(
-            erase_passages(db, tenant_id, session_id, from_seq=first, to_seq=last) for first, last in ranges
+            erase_passages(scope, session_id, from_seq=first, to_seq=last) for first, last in ranges
         )
         receipt.count("recall_passage", removed)
         return
-    removed, rewound = rewind_index(db, tenant_id, session_id, from_seq=change.first_seq)
+    removed, rewound = rewind_index(scope, session_id, from_seq=change.first_seq)
     receipt.count("recall_passage", removed)
     if rewound:
-        _ask(db, tenant_id, WorkKind.RECALL, session_id, receipt)
+        _ask(scope, WorkKind.RECALL, session_id, receipt)
 
 
 def _ranges(seqs: Collection[int]) -> list[tuple[int, int]]:
@@ -331,7 +321,7 @@ def _ranges(seqs: Collection[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def _renew(db: Transaction, tenant_id: UUID, before: SessionState, change: LogChange) -> int:
+def _renew(scope: Scope, before: SessionState, change: LogChange) -> int:
     """Begin the session's next generation, with right counts. Returns the new generation.
 
     Messages left out by an emergency and covered by a summary since stay raw now, as if no emergency had
@@ -348,9 +338,9 @@ def _renew(db: Transaction, tenant_id: UUID, before: SessionState, change: LogCh
         values |= {"cut_seq": 0, "kept_seq": None}
     elif before.kept_seq in change.gone:
         values["kept_seq"] = None
-    db.execute(
+    scope.db.execute(
         update(Session)
-        .where(Session.tenant_id == tenant_id, Session.session_id == before.session_id)
+        .where(Session.tenant_id == scope.tenant_id, Session.session_id == before.session_id)
         .values(values)
     )
     return before.generation + 1

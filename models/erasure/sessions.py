@@ -1,7 +1,6 @@
 """Erasing a whole session, turns of a session, and everything owned by a user."""
 
 from collections.abc import Collection, Sequence
-from uuid import UUID
 
 from sqlalchemy import text
 
@@ -22,6 +21,7 @@ from models.erasure.log import Receipt
 from models.erasure.messages import Changed, remove_messages
 from models.learning.habits import forget_profile, hold_profiles
 from models.ledger.call import forget_session
+from models.scope import Scope
 from models.shadow.reads import unlink_reads
 
 WITH_THE_SESSION = (
@@ -53,7 +53,7 @@ def take_time(db: Transaction) -> None:
     db.execute(text(f"set local statement_timeout = {STATEMENT_TIMEOUT_MS}"))
 
 
-def erase_session(db: Transaction, tenant_id: UUID, session_id: str) -> Receipt:
+def erase_session(scope: Scope, session_id: str) -> Receipt:
     """Erase a session: the log, all derived data, the work, and the uploads for the session.
 
     The costs stay in the ledger, without the session's name. A later turn begins a new session of a later
@@ -61,35 +61,34 @@ def erase_session(db: Transaction, tenant_id: UUID, session_id: str) -> Receipt:
     an existing session: each is erased whole or begins the session again.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
     """
-    take_time(db)
-    return _erase(db, tenant_id, session_id, claim_session(db, tenant_id, session_id))
+    take_time(scope.db)
+    return _erase(scope, session_id, claim_session(scope, session_id))
 
 
-def _erase(db: Transaction, tenant_id: UUID, session_id: str, session: SessionState | None) -> Receipt:
+def _erase(scope: Scope, session_id: str, session: SessionState | None) -> Receipt:
     """Erase a claimed session, the row standing for the id included."""
     receipt = Receipt()
-    drop_session_work(db, tenant_id, session_id, receipt)
-    drop_plans_of_session(db, tenant_id, session_id, receipt)
-    drop_readings(db, tenant_id, session_id, receipt)
-    used = _uses(db, tenant_id, session_id)
+    drop_session_work(scope, session_id, receipt)
+    drop_plans_of_session(scope, session_id, receipt)
+    drop_readings(scope, session_id, receipt)
+    used = _uses(scope, session_id)
     for table in WITH_THE_SESSION:
-        receipt.count(table, _delete_rows(db, table, tenant_id, session_id))
-    receipt.count("served_window", drop_windows(db, tenant_id, session_id))
-    attached = drop_session_attachments(db, tenant_id, session_id)
+        receipt.count(table, _delete_rows(scope, table, session_id))
+    receipt.count("served_window", drop_windows(scope, session_id))
+    attached = drop_session_attachments(scope, session_id)
     receipt.count("artifact_attachment", len(attached))
-    release(db, tenant_id, {*used, *attached}, receipt)
-    forget_titles(db, tenant_id, attached, receipt)
-    receipt.count("shadow_read", unlink_reads(db, tenant_id, session_id))
-    gone = _delete_rows(db, "session", tenant_id, session_id)
+    release(scope, {*used, *attached}, receipt)
+    forget_titles(scope, attached, receipt)
+    receipt.count("shadow_read", unlink_reads(scope, session_id))
+    gone = _delete_rows(scope, "session", session_id)
     # Last: whoever writes a call down holds the session's row, so all that name it are to be seen by now.
-    receipt.count("llm_call", forget_session(db, tenant_id, session_id))
+    receipt.count("llm_call", forget_session(scope, session_id))
     if session is not None:
         receipt.count("session", gone)
-        _remember(db, tenant_id, session.generation)
+        _remember(scope, session.generation)
     return receipt
 
 
@@ -99,8 +98,8 @@ _USES = text(
 )
 
 
-def _uses(db: Transaction, tenant_id: UUID, session_id: str) -> Sequence[str]:
-    return db.execute(_USES, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()
+def _uses(scope: Scope, session_id: str) -> Sequence[str]:
+    return scope.db.execute(_USES, {"tenant_id": scope.tenant_id, "session_id": session_id}).scalars().all()
 
 
 _DELETE = {
@@ -109,8 +108,8 @@ _DELETE = {
 }
 
 
-def _delete_rows(db: Transaction, table: str, tenant_id: UUID, session_id: str) -> int:
-    return db.execute(_DELETE[table], {"tenant_id": tenant_id, "session_id": session_id}).rowcount
+def _delete_rows(scope: Scope, table: str, session_id: str) -> int:
+    return scope.db.execute(_DELETE[table], {"tenant_id": scope.tenant_id, "session_id": session_id}).rowcount
 
 
 _REMEMBER = text(
@@ -119,12 +118,12 @@ _REMEMBER = text(
 )
 
 
-def _remember(db: Transaction, tenant_id: UUID, generation: int) -> None:
+def _remember(scope: Scope, generation: int) -> None:
     """Record the erased generation, so that no later session of the tenant is taken for the erased session.
 
     See `lock_sessions`.
     """
-    db.execute(_REMEMBER, {"tenant_id": tenant_id, "generation": generation})
+    scope.db.execute(_REMEMBER, {"tenant_id": scope.tenant_id, "generation": generation})
 
 
 _SESSIONS = text(
@@ -133,9 +132,9 @@ _SESSIONS = text(
 )
 
 
-def sessions_of_user(db: Transaction, tenant_id: UUID, user_id: str) -> Sequence[str]:
+def sessions_of_user(scope: Scope, user_id: str) -> Sequence[str]:
     """Find the sessions with a turn of the user."""
-    return db.execute(_SESSIONS, {"tenant_id": tenant_id, "user_id": user_id}).scalars().all()
+    return scope.db.execute(_SESSIONS, {"tenant_id": scope.tenant_id, "user_id": user_id}).scalars().all()
 
 
 _IS_SHARED = text(
@@ -157,50 +156,48 @@ _TURNS = text(
 )
 
 
-def erase_user_from(db: Transaction, tenant_id: UUID, user_id: str, session_id: str) -> Receipt:
+def erase_user_from(scope: Scope, user_id: str, session_id: str) -> Receipt:
     """Erase a user's part of a session: the whole session, unless another user has turns there.
 
     From a shared session, the user's own turns go. Turns without a user stay with the others. The caller's
     transaction is about this session alone.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         user_id: The user.
         session_id: The session.
     """
-    place = {"tenant_id": tenant_id, "session_id": session_id, "user_id": user_id}
-    take_time(db)
-    session = claim_session(db, tenant_id, session_id)
-    if not db.execute(_IS_SHARED, place).scalar_one():
-        return _erase(db, tenant_id, session_id, session)
-    seqs = db.execute(_SEQS, place).scalars().all()
-    changed = remove_messages(db, tenant_id, session_id, seqs, reach=WHOLE_LOG) if seqs else None
+    place = {"tenant_id": scope.tenant_id, "session_id": session_id, "user_id": user_id}
+    take_time(scope.db)
+    session = claim_session(scope, session_id)
+    if not scope.db.execute(_IS_SHARED, place).scalar_one():
+        return _erase(scope, session_id, session)
+    seqs = scope.db.execute(_SEQS, place).scalars().all()
+    changed = remove_messages(scope, session_id, seqs, reach=WHOLE_LOG) if seqs else None
     receipt = changed.receipt if changed else Receipt()
-    receipt.count("turn", db.execute(_TURNS, place).rowcount)
+    receipt.count("turn", scope.db.execute(_TURNS, place).rowcount)
     return receipt
 
 
-def erase_user_belongings(db: Transaction, tenant_id: UUID, user_id: str) -> Receipt:
+def erase_user_belongings(scope: Scope, user_id: str) -> Receipt:
     """Erase a user's data outside of sessions: plans, documents, and readings for the user's words.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the user.
+        scope: The transaction and its tenant.
         user_id: The user.
     """
     receipt = Receipt()
-    take_time(db)
-    db.execute(text(f"set local lock_timeout = {COUNT_TIMEOUT_MS}"))
-    hold_profiles(db, tenant_id)
-    drop_plans_of_user(db, tenant_id, user_id, receipt)
-    drop_readings_of_user(db, tenant_id, user_id, receipt)
-    receipt.count("served_window", drop_windows_of_user(db, tenant_id, user_id))
-    attached = drop_user_attachments(db, tenant_id, user_id)
+    take_time(scope.db)
+    scope.db.execute(text(f"set local lock_timeout = {COUNT_TIMEOUT_MS}"))
+    hold_profiles(scope)
+    drop_plans_of_user(scope, user_id, receipt)
+    drop_readings_of_user(scope, user_id, receipt)
+    receipt.count("served_window", drop_windows_of_user(scope, user_id))
+    attached = drop_user_attachments(scope, user_id)
     receipt.count("artifact_attachment", len(attached))
-    release(db, tenant_id, attached, receipt)
-    forget_titles(db, tenant_id, attached, receipt)
-    receipt.count("user_profile", forget_profile(db, tenant_id, user_id))
+    release(scope, attached, receipt)
+    forget_titles(scope, attached, receipt)
+    receipt.count("user_profile", forget_profile(scope, user_id))
     return receipt
 
 
@@ -214,25 +211,24 @@ _DROP_EMPTY = text(
 )
 
 
-def remove_turns(db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int]) -> Changed | None:
+def remove_turns(scope: Scope, session_id: str, seqs: Collection[int]) -> Changed | None:
     """Remove the messages of whole turns, everything derived, and the rows of turns without messages.
 
     The ids of the removed turns are free again, unlike after an erasure: the caller takes back a part of the
     conversation, and tells the conversation as it is now.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         seqs: All messages of the turns, at least one.
 
     Returns:
         The changes; None without such a session or any of the messages.
     """
-    changed = remove_messages(db, tenant_id, session_id, seqs)
+    changed = remove_messages(scope, session_id, seqs)
     if changed is not None:
-        place = {"tenant_id": tenant_id, "session_id": session_id, "turns": list(changed.turns)}
-        changed.receipt.count("turn", db.execute(_DROP_EMPTY, place).rowcount)
+        place = {"tenant_id": scope.tenant_id, "session_id": session_id, "turns": list(changed.turns)}
+        changed.receipt.count("turn", scope.db.execute(_DROP_EMPTY, place).rowcount)
     return changed
 
 
@@ -251,14 +247,11 @@ _DROP_AFTER = text(
 )
 
 
-def remove_span(
-    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int
-) -> Changed | None:
+def remove_span(scope: Scope, session_id: str, *, after_seq: int, up_to_seq: int) -> Changed | None:
     """Remove the turns with messages of `(after_seq, up_to_seq]`, also turns without messages left.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         after_seq: Last message before the turns.
         up_to_seq: Last message of the turns.
@@ -266,11 +259,16 @@ def remove_span(
     Returns:
         The changes; None where no message was left.
     """
-    span = {"tenant_id": tenant_id, "session_id": session_id, "after_seq": after_seq, "up_to_seq": up_to_seq}
-    take_time(db)
-    seqs = db.execute(_SEQS_AFTER, span).scalars().all()
-    changed = remove_turns(db, tenant_id, session_id, seqs) if seqs else None
-    rows = db.execute(_DROP_AFTER, span).rowcount
+    span = {
+        "tenant_id": scope.tenant_id,
+        "session_id": session_id,
+        "after_seq": after_seq,
+        "up_to_seq": up_to_seq,
+    }
+    take_time(scope.db)
+    seqs = scope.db.execute(_SEQS_AFTER, span).scalars().all()
+    changed = remove_turns(scope, session_id, seqs) if seqs else None
+    rows = scope.db.execute(_DROP_AFTER, span).rowcount
     if changed is not None:
         changed.receipt.count("turn", rows)
     return changed

@@ -23,6 +23,7 @@ from context.types import JsonObject
 from models.base import Base, TenantKey
 from models.database import Transaction
 from models.learning.speculation import DAYS
+from models.scope import Scope
 
 SETTLED_REPORTS = 100
 """Reports until a model's share is settled; a settled model's reports are sampled."""
@@ -174,8 +175,7 @@ _NOTE = text(
 
 
 def note_found(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     session_id: str,
     *,
     after_seq: int,
@@ -189,8 +189,7 @@ def note_found(
     expectation counts in the provider's tokens, by the ratio of both counts of the whole request.
 
     Args:
-        db: A separate transaction; the row of the day is held until its end.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         session_id: The session.
         after_seq: The last message before the turn.
         model: The answering model.
@@ -200,9 +199,9 @@ def note_found(
     Returns:
         True if compared.
     """
-    db.execute(text("set local synchronous_commit = off"))
+    scope.db.execute(text("set local synchronous_commit = off"))
     asked = {
-        "tenant_id": tenant_id,
+        "tenant_id": scope.tenant_id,
         "session_id": session_id,
         "after_seq": after_seq,
         "model": model_key(model),
@@ -211,7 +210,7 @@ def note_found(
         "least": LEAST_RATIO,
         "most": MOST_UNSURE_RATIO,
     }
-    return db.execute(_NOTE, asked).one_or_none() is not None
+    return scope.db.execute(_NOTE, asked).one_or_none() is not None
 
 
 _SUMS = [func.coalesce(func.sum(getattr(CacheFound, name)), 0) for name in FoundSums.__dataclass_fields__]
@@ -222,10 +221,10 @@ _NEWEST = select(*_SUMS).where(
 )
 
 
-def find_found(db: Transaction, tenant_id: UUID, model: str) -> FoundSums:
+def find_found(scope: Scope, model: str) -> FoundSums:
     """Sum a model's reports of the newest days, under any name of the model."""
-    asked = {"tenant_id": tenant_id, "model": model_key(model), "days": DAYS}
-    return FoundSums(*map(int, db.execute(_NEWEST, asked).one()))
+    asked = {"tenant_id": scope.tenant_id, "model": model_key(model), "days": DAYS}
+    return FoundSums(*map(int, scope.db.execute(_NEWEST, asked).one()))
 
 
 def found_by_model(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import structlog
 from sqlalchemy import (
@@ -49,6 +48,7 @@ from models.learning.prior_set import (
 from models.learning.progress import LearningSettings
 from models.learning.served_set import WORDS_ALONE
 from models.plans.plan import outcome_numbers
+from models.scope import Scope
 from models.telemetry.counters import Counted, count
 
 log = structlog.get_logger()
@@ -264,12 +264,12 @@ def _named(prefix: str, arm: ArmCounts) -> dict[str, int]:
     return {f"{prefix}_{name}": value for name, value in vars(arm).items()}
 
 
-def catalogs_with_canary(db: Transaction, tenant_id: UUID) -> list[str]:
+def catalogs_with_canary(scope: Scope) -> list[str]:
     """Find the catalogs of a tenant with a canary: it ends also where no outcome is new."""
     found = select(PriorSetRow.name).where(
-        PriorSetRow.tenant_id == tenant_id, PriorSetRow.state == SetState.CANARY
+        PriorSetRow.tenant_id == scope.tenant_id, PriorSetRow.state == SetState.CANARY
     )
-    return sorted(db.execute(found).scalars())
+    return sorted(scope.db.execute(found).scalars())
 
 
 def find_canary(db: Transaction, place: SetPlace) -> int | None:
@@ -296,39 +296,36 @@ def _of_set() -> ColumnElement[bool]:
     )
 
 
-def list_canaries(
-    db: Transaction, tenant_id: UUID, keys: Sequence[tuple[str, int]]
-) -> dict[tuple[str, int], CanaryFacts]:
+def list_canaries(scope: Scope, keys: Sequence[tuple[str, int]]) -> dict[tuple[str, int], CanaryFacts]:
     """Describe the canaries of sets for rankings, with all outcomes so far.
 
     Figures of a verdict stay as they were judged; without a verdict they are counted from the plans that are
     left.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         keys: Catalog and version of the sets; a set that never was a canary is left out.
     """
     wanted = (
         select(PriorCanary.__table__, PriorSetRow.evaluation, PriorSetRow.ended_at)
         .join(PriorCanary, _of_set())
         .where(
-            PriorSetRow.tenant_id == tenant_id,
+            PriorSetRow.tenant_id == scope.tenant_id,
             tuple_(PriorCanary.name, PriorCanary.version).in_([*keys]),
         )
     )
-    rows = db.execute(wanted.select_from(PriorSetRow)).mappings().all()
-    return {(row["name"], row["version"]): _facts(db, tenant_id, row) for row in rows}
+    rows = scope.db.execute(wanted.select_from(PriorSetRow)).mappings().all()
+    return {(row["name"], row["version"]): _facts(scope, row) for row in rows}
 
 
-def _facts(db: Transaction, tenant_id: UUID, row: RowMapping) -> CanaryFacts:
+def _facts(scope: Scope, row: RowMapping) -> CanaryFacts:
     judged = row["evaluation"].get("canary")
     if judged:
         new, old = (_arm_of(judged["counts"], prefix) for prefix in ("new", "in_force"))
     else:
-        until = min(row["ended_at"] or database_now(db), row["ends_at"])
-        place = SetPlace(tenant_id, SetKind.RANKING, row["name"])
-        new, old = _count_arms(db, place, row, until=until)
+        until = min(row["ended_at"] or database_now(scope.db), row["ends_at"])
+        place = SetPlace(scope.tenant_id, SetKind.RANKING, row["name"])
+        new, old = _count_arms(scope.db, place, row, until=until)
     return CanaryFacts(
         share=row["share"],
         base=row["base"],

@@ -5,15 +5,13 @@ words of anybody are kept, only keys and numbers.
 """
 
 from collections.abc import Mapping
-from uuid import UUID
 
 from sqlalchemy import CheckConstraint, Double, Text, bindparam, delete, select, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.artifacts.summary import SummaryKey, open_focus
 from models.base import Base, TenantKey, Timestamp
-from models.database import Transaction
-from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 MOST_FOCUSES_A_TOOL = 50
 SHARED_SESSIONS = 2
@@ -86,11 +84,11 @@ _COUNT_FOCUSES = text(
 )
 
 
-def count_focuses(db: Transaction, tenant_id: UUID, *, half_life_days: float) -> int:
+def count_focuses(scope: Scope, *, half_life_days: float) -> int:
     """Count the reading focuses of each tool's artifacts again. Safe to call twice. Returns the rows."""
-    db.execute(delete(FocusStatistic).where(FocusStatistic.tenant_id == tenant_id))
-    values = {"tenant_id": tenant_id, "half_life_days": half_life_days}
-    return db.execute(_COUNT_FOCUSES, values).rowcount
+    scope.db.execute(delete(FocusStatistic).where(FocusStatistic.tenant_id == scope.tenant_id))
+    values = {"tenant_id": scope.tenant_id, "half_life_days": half_life_days}
+    return scope.db.execute(_COUNT_FOCUSES, values).rowcount
 
 
 _LIKELY_FOCUSES = text(
@@ -112,16 +110,14 @@ _LIKELY_FOCUSES = text(
 )
 
 
-def likely_focuses(
-    db: Transaction, tenant_id: UUID, tool: str, *, most: int = MOST_FOCUSES_A_TOOL
-) -> list[tuple[str, float]]:
+def likely_focuses(scope: Scope, tool: str, *, most: int = MOST_FOCUSES_A_TOOL) -> list[tuple[str, float]]:
     """Find the likely reading focuses for a tool's artifacts, with shares of the uses, likeliest first.
 
     Only focuses of several sessions count, with words still held by a session.
     """
-    values = {"tenant_id": tenant_id, "tool": tool, "most": most, "sessions": SHARED_SESSIONS}
-    cells, likely = TextCipher(db, tenant_id), []
-    for row in db.execute(_LIKELY_FOCUSES, values):
+    values = {"tenant_id": scope.tenant_id, "tool": tool, "most": most, "sessions": SHARED_SESSIONS}
+    cells, likely = scope.cells, []
+    for row in scope.db.execute(_LIKELY_FOCUSES, values):
         key = SummaryKey(row.artifact_id, row.focus_key, row.size_class, "")
         likely.append((open_focus(cells, key, row.focus, ())[0], float(row.share)))
     return sorted(likely, key=lambda entry: (-entry[1], entry[0]))
@@ -170,16 +166,19 @@ _COUNT_PROFILES = text(
 )
 
 
-def count_categories(db: Transaction, tenant_id: UUID, *, half_life_days: float) -> int:
+def count_categories(scope: Scope, *, half_life_days: float) -> int:
     """Count kept, hidden and used tools by category again, and the categories by user.
 
     Safe to call twice. Returns the number of rows of both tables.
     """
-    values = {"tenant_id": tenant_id, "half_life_days": half_life_days}
-    hold_profiles(db, tenant_id)
-    db.execute(delete(CategoryStatistic).where(CategoryStatistic.tenant_id == tenant_id))
-    db.execute(delete(UserProfile).where(UserProfile.tenant_id == tenant_id))
-    return db.execute(_COUNT_CATEGORIES, values).rowcount + db.execute(_COUNT_PROFILES, values).rowcount
+    values = {"tenant_id": scope.tenant_id, "half_life_days": half_life_days}
+    hold_profiles(scope)
+    scope.db.execute(delete(CategoryStatistic).where(CategoryStatistic.tenant_id == scope.tenant_id))
+    scope.db.execute(delete(UserProfile).where(UserProfile.tenant_id == scope.tenant_id))
+    return (
+        scope.db.execute(_COUNT_CATEGORIES, values).rowcount
+        + scope.db.execute(_COUNT_PROFILES, values).rowcount
+    )
 
 
 _PROFILE = select(UserProfile.category, UserProfile.weight).where(
@@ -189,9 +188,9 @@ FULL_WEIGHT = 10.0
 """Number of messages below which a profile is shrunk."""
 
 
-def find_profile(db: Transaction, tenant_id: UUID, user_id: str) -> Mapping[str, float]:
+def find_profile(scope: Scope, user_id: str) -> Mapping[str, float]:
     """Find the share of a user's messages in each category, in [0, 1], shrunk for few messages."""
-    rows = db.execute(_PROFILE, {"tenant_id": tenant_id, "user_id": user_id}).all()
+    rows = scope.db.execute(_PROFILE, {"tenant_id": scope.tenant_id, "user_id": user_id}).all()
     total = sum(row.weight for row in rows)
     return {row.category: row.weight / max(total, FULL_WEIGHT) for row in rows}
 
@@ -199,16 +198,16 @@ def find_profile(db: Transaction, tenant_id: UUID, user_id: str) -> Mapping[str,
 _HOLD_PROFILES = text("select pg_advisory_xact_lock(hashtextextended(:name, 0))")
 
 
-def hold_profiles(db: Transaction, tenant_id: UUID) -> None:
+def hold_profiles(scope: Scope) -> None:
     """Lock a tenant's profiles until the transaction ends, against counting and erasing.
 
     Without the lock, a count that had read data erased a moment later would bring a user's profile back.
     """
-    db.execute(_HOLD_PROFILES, {"name": f"user_profile {tenant_id}"})
+    scope.db.execute(_HOLD_PROFILES, {"name": f"user_profile {scope.tenant_id}"})
 
 
-def forget_profile(db: Transaction, tenant_id: UUID, user_id: str) -> int:
+def forget_profile(scope: Scope, user_id: str) -> int:
     """Delete a user's profile. Returns the number of deleted rows."""
-    return db.execute(
-        delete(UserProfile).where(UserProfile.tenant_id == tenant_id, UserProfile.user_id == user_id)
+    return scope.db.execute(
+        delete(UserProfile).where(UserProfile.tenant_id == scope.tenant_id, UserProfile.user_id == user_id)
     ).rowcount

@@ -18,6 +18,7 @@ from models.database import Transaction
 from models.encryption.cipher import MARK, is_sealed
 from models.encryption.keys import TextCipher
 from models.plans.plan import Plan, open_plan
+from models.scope import Scope
 from models.settings import Settings
 from models.tenants.tenant import Tenant
 
@@ -92,20 +93,19 @@ class CanaryShare(NamedTuple):
     source: str
 
 
-def find_canary_share(db: Transaction, tenant_id: UUID, settings: LearningSettings) -> CanaryShare:
+def find_canary_share(scope: Scope, settings: LearningSettings) -> CanaryShare:
     """Find the share of a tenant: its own (`tenant`), or the share of the settings (`installation`)."""
-    own = db.execute(select(Tenant.canary_share).where(Tenant.tenant_id == tenant_id)).scalar()
+    own = scope.db.execute(select(Tenant.canary_share).where(Tenant.tenant_id == scope.tenant_id)).scalar()
     if own is None:
         return CanaryShare(settings.learn_canary_share, "installation")
     return CanaryShare(own, "tenant")
 
 
-def set_canary_share(db: Transaction, tenant_id: UUID, share: float | None) -> None:
+def set_canary_share(scope: Scope, share: float | None) -> None:
     """Set the share of a tenant for canaries of later nights; None follows the settings.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         share: In [0, 1); 0 puts a better set in force at once.
 
     Raises:
@@ -113,7 +113,7 @@ def set_canary_share(db: Transaction, tenant_id: UUID, share: float | None) -> N
     """
     if share is not None and not 0 <= share < 1:
         raise ValueError("a share of canaries is at least 0 and below 1")
-    db.execute(update(Tenant).where(Tenant.tenant_id == tenant_id).values(canary_share=share))
+    scope.db.execute(update(Tenant).where(Tenant.tenant_id == scope.tenant_id).values(canary_share=share))
 
 
 class LearningState(Base):
@@ -154,25 +154,24 @@ class LearningCounts:
     unfinished: Mapping[str, Any] = field(default_factory=dict)
 
 
-def find_counted(db: Transaction, tenant_id: UUID, name: str) -> LearningCounts:
+def find_counted(scope: Scope, name: str) -> LearningCounts:
     """Find the counts so far of a catalog's plans."""
-    row = db.execute(
+    row = scope.db.execute(
         select(LearningState.watermark, LearningState.state, LearningState.unfinished).where(
-            LearningState.tenant_id == tenant_id, LearningState.name == name
+            LearningState.tenant_id == scope.tenant_id, LearningState.name == name
         )
     ).one_or_none()
     if row is None:
         return LearningCounts()
-    state = TextCipher(db, tenant_id).open_bytes("learning_state.state", row.state, name)
+    state = scope.cells.open_bytes("learning_state.state", row.state, name)
     return LearningCounts(row.watermark, state, row.unfinished)
 
 
-def keep_counted(db: Transaction, tenant_id: UUID, name: str, *, seen: int, counted: LearningCounts) -> bool:
+def keep_counted(scope: Scope, name: str, *, seen: int, counted: LearningCounts) -> bool:
     """Store new counts, by compare-and-set on the watermark.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the plans.
+        scope: The transaction and its tenant.
         name: The catalog.
         seen: The watermark at the time of reading; 0 before the first.
         counted: The new counts.
@@ -182,12 +181,12 @@ def keep_counted(db: Transaction, tenant_id: UUID, name: str, *, seen: int, coun
     """
     values = {
         "watermark": counted.watermark,
-        "state": TextCipher(db, tenant_id).seal_bytes("learning_state.state", counted.state or b"", name),
+        "state": scope.cells.seal_bytes("learning_state.state", counted.state or b"", name),
         "unfinished": dict(counted.unfinished),
         "updated_at": func.now(),
     }
-    row = insert(LearningState).values(tenant_id=tenant_id, name=name, **values)
-    kept = db.execute(
+    row = insert(LearningState).values(tenant_id=scope.tenant_id, name=name, **values)
+    kept = scope.db.execute(
         row.on_conflict_do_update(
             index_elements=[LearningState.tenant_id, LearningState.name],
             set_=values,
@@ -197,15 +196,13 @@ def keep_counted(db: Transaction, tenant_id: UUID, name: str, *, seen: int, coun
     return kept.one_or_none() is not None
 
 
-def count_outcomes(
-    db: Transaction, tenant_id: UUID, catalog: str | None, *, after_seq: int, through_seq: int
-) -> int:
+def count_outcomes(scope: Scope, catalog: str | None, *, after_seq: int, through_seq: int) -> int:
     """Count the plans with outcomes between two places in the order."""
     of_catalog = Plan.catalog.is_(None) if catalog is None else Plan.catalog == catalog
     return int(
-        db.execute(
+        scope.db.execute(
             select(func.count()).where(
-                Plan.tenant_id == tenant_id,
+                Plan.tenant_id == scope.tenant_id,
                 of_catalog,
                 Plan.outcome_seq > after_seq,
                 Plan.outcome_seq <= through_seq,
@@ -248,20 +245,19 @@ _PAGE_OF_NONE = text(_PAGE.format(catalog="catalog is null"))
 
 
 def read_page(
-    db: Transaction, tenant_id: UUID, catalog: str | None, *, after_seq: int, through_seq: int, most: int
+    scope: Scope, catalog: str | None, *, after_seq: int, through_seq: int, most: int
 ) -> list[TeachingPlan]:
     """Read a page of plans with outcomes, in the order of the outcomes.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant of the plans.
+        scope: The transaction and its tenant.
         catalog: The catalog of the plans; None for plans without a catalog.
         after_seq: Only later places are read.
         through_seq: The last settled place.
         most: Maximum number of plans, >= 1.
     """
     values = {
-        "tenant_id": tenant_id,
+        "tenant_id": scope.tenant_id,
         "catalog": catalog,
         "after_seq": after_seq,
         "through_seq": through_seq,
@@ -269,8 +265,8 @@ def read_page(
     }
     if catalog is None:
         del values["catalog"]
-    rows = db.execute(_PAGE_OF_NONE if catalog is None else _PAGE_OF_CATALOG, values)
-    cells = TextCipher(db, tenant_id)
+    rows = scope.db.execute(_PAGE_OF_NONE if catalog is None else _PAGE_OF_CATALOG, values)
+    cells = scope.cells
     return [_taught(cells, row) for row in rows]
 
 
@@ -286,28 +282,30 @@ def _taught(cells: TextCipher, row: Any) -> TeachingPlan:
     return TeachingPlan(seq, plan_id, intent, category, steps, at_s)
 
 
-def catalogs_to_learn(db: Transaction, tenant_id: UUID) -> list[str]:
+def catalogs_to_learn(scope: Scope) -> list[str]:
     """Find the catalogs with uncounted outcomes; an empty name for plans without a catalog."""
     counted = (
         select(LearningState.watermark)
         .where(
-            LearningState.tenant_id == tenant_id,
+            LearningState.tenant_id == scope.tenant_id,
             LearningState.name == func.coalesce(Plan.catalog, ""),
         )
         .scalar_subquery()
     )
-    found = db.execute(
+    found = scope.db.execute(
         select(func.coalesce(Plan.catalog, ""))
-        .where(Plan.tenant_id == tenant_id, Plan.outcome_seq > func.coalesce(counted, 0))
+        .where(Plan.tenant_id == scope.tenant_id, Plan.outcome_seq > func.coalesce(counted, 0))
         .distinct()
     )
     return sorted(found.scalars())
 
 
-def catalogs_with_outcomes(db: Transaction, tenant_id: UUID) -> list[str]:
+def catalogs_with_outcomes(scope: Scope) -> list[str]:
     """Find the catalogs with outcomes, counted or not; an empty name for plans without a catalog."""
-    found = select(func.coalesce(Plan.catalog, "")).where(Plan.tenant_id == tenant_id, Plan.outcome_seq > 0)
-    return sorted(db.execute(found.distinct()).scalars())
+    found = select(func.coalesce(Plan.catalog, "")).where(
+        Plan.tenant_id == scope.tenant_id, Plan.outcome_seq > 0
+    )
+    return sorted(scope.db.execute(found.distinct()).scalars())
 
 
 def begin_night(db: Transaction, night: date) -> bool:

@@ -15,6 +15,7 @@ from models.database import Transaction
 from models.encryption.keys import TextCipher, TextUnavailableError
 from models.learning.prior_set import PriorSetRow, SetKind, SetPlace, SetState
 from models.plans.from_turns import TurnPlan
+from models.scope import Scope
 
 log = structlog.get_logger()
 
@@ -67,22 +68,22 @@ _SERVED = text(
 """A canary serves no longer than it may, also where no worker ends it."""
 
 
-def find_served_sets(db: Transaction, tenant_id: UUID, names: Sequence[str]) -> dict[str, ServedSets]:
+def find_served_sets(scope: Scope, names: Sequence[str]) -> dict[str, ServedSets]:
     """Find the sets that rank now, by catalog; a catalog without any is left out."""
-    values = {"tenant_id": tenant_id, "kind": SetKind.RANKING.value, "names": list(names)}
+    values = {"tenant_id": scope.tenant_id, "kind": SetKind.RANKING.value, "names": list(names)}
     found: dict[str, ServedSets] = {}
-    for row in db.execute(_SERVED, values).mappings():
-        found[row["name"]] = _with_row(found.get(row["name"], ServedSets()), tenant_id, row)
+    for row in scope.db.execute(_SERVED, values).mappings():
+        found[row["name"]] = _with_row(found.get(row["name"], ServedSets()), scope.tenant_id, row)
     return found
 
 
-def name_prior_sets(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> list[TurnPlan]:
+def name_prior_sets(scope: Scope, plans: Sequence[TurnPlan]) -> list[TurnPlan]:
     """Add to plans of turns the set of priors served to their session, unless a plan names its set.
 
     A catalog without any set, perhaps one of the client alone, is ranked by nothing that could be compared.
     """
     names = sorted({str(plan.row["catalog"]) for plan in plans if plan.row and _is_unnamed(plan)})
-    served = find_served_sets(db, tenant_id, names) if names else {}
+    served = find_served_sets(scope, names) if names else {}
     return [_named(plan, served) if _is_unnamed(plan) else plan for plan in plans]
 
 

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import RowMapping, func, select
 
-from models.database import Transaction
 from models.learning.canary import CanaryFacts, list_canaries
 from models.learning.prior_set import PriorSetRow, SetKind
+from models.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -39,22 +38,22 @@ class SetFacts:
 
 
 def list_sets(
-    db: Transaction, tenant_id: UUID, *, kind: SetKind | None = None, name: str | None = None, most: int = 200
+    scope: Scope, *, kind: SetKind | None = None, name: str | None = None, most: int = 200
 ) -> list[SetFacts]:
     """List the newest sets of a tenant, newest first."""
     wanted = select(
         *(column for column in PriorSetRow.__table__.columns if column.name != "blob"),
         PriorSetRow.blob.is_not(None).label("is_kept"),
         func.octet_length(PriorSetRow.blob).label("bytes"),
-    ).where(PriorSetRow.tenant_id == tenant_id)
+    ).where(PriorSetRow.tenant_id == scope.tenant_id)
     if kind is not None:
         wanted = wanted.where(PriorSetRow.kind == kind)
     if name is not None:
         wanted = wanted.where(PriorSetRow.name == name)
     ordered = wanted.order_by(PriorSetRow.made_at.desc(), PriorSetRow.version.desc()).limit(most)
-    rows = db.execute(ordered).mappings().all()
+    rows = scope.db.execute(ordered).mappings().all()
     keys = [(row["name"], row["version"]) for row in rows]
-    canaries = list_canaries(db, tenant_id, keys)
+    canaries = list_canaries(scope, keys)
     return [_facts(row, canaries.get(key)) for row, key in zip(rows, keys, strict=True)]
 
 

@@ -11,8 +11,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.precompute.worth import Account, Guess, Record, SpeculationPurpose, WorthLimits, may_spend
 from models.base import Base, TenantKey
 from models.catalogs.model_profile import price_per_input_token
-from models.database import Transaction, database_now
+from models.database import database_now
 from models.ledger.call import spent_today
+from models.scope import Scope
 
 BUILT_IN = "extractive"
 """Name of the free built-in model."""
@@ -115,17 +116,14 @@ class Reserved:
     tokens: int
 
 
-def reserve_spending(
-    db: Transaction, tenant_id: UUID, what: What, guess: Guess, limits: WorthLimits
-) -> Reserved | None:
+def reserve_spending(scope: Scope, what: What, guess: Guess, limits: WorthLimits) -> Reserved | None:
     """Count a call's tokens as spent before the call, if the ceiling leaves room.
 
     Reservations of a tenant take turns, so that two calls cannot both take the rest of the ceiling. After a
     crash a reservation stays counted: spending is overrated for that day, never underrated.
 
     Args:
-        db: A separate short transaction, committed before the call.
-        tenant_id: The paying tenant.
+        scope: The transaction and its tenant.
         what: Key of the thing.
         guess: The estimate of the call.
         limits: The limits of spending.
@@ -133,22 +131,22 @@ def reserve_spending(
     Returns:
         The reservation, for `note_made` or `release`; None if the ceiling is reached.
     """
-    db.execute(_TAKE_TURNS, {"name": f"speculation {tenant_id}"})
-    _, account = find_record(db, tenant_id, what)
+    scope.db.execute(_TAKE_TURNS, {"name": f"speculation {scope.tenant_id}"})
+    _, account = find_record(scope, what)
     if not may_spend(guess, account, limits):
         return None
-    _add(db, tenant_id, what, spent=guess.tokens)
-    return Reserved(database_now(db).date(), guess.tokens)
+    _add(scope, what, spent=guess.tokens)
+    return Reserved(database_now(scope.db).date(), guess.tokens)
 
 
 _TAKE_TURNS = text("select pg_advisory_xact_lock(hashtextextended(:name, 0))")
 
 
-def release(db: Transaction, tenant_id: UUID, what: What, reserved: Reserved) -> None:
+def release(scope: Scope, what: What, reserved: Reserved) -> None:
     """Give a reservation back: the call was not made."""
     named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
-    taken = {"tenant_id": tenant_id, "day": reserved.day, "tokens": reserved.tokens}
-    db.execute(_GIVE_BACK, {**taken, **named})
+    taken = {"tenant_id": scope.tenant_id, "day": reserved.day, "tokens": reserved.tokens}
+    scope.db.execute(_GIVE_BACK, {**taken, **named})
 
 
 _GIVE_BACK = text(
@@ -159,39 +157,39 @@ _GIVE_BACK = text(
 )
 
 
-def note_made(
-    db: Transaction, tenant_id: UUID, what: What, *, spent_tokens: int, reserved: Reserved | None = None
-) -> None:
+def note_made(scope: Scope, what: What, *, spent_tokens: int, reserved: Reserved | None = None) -> None:
     """Count a made thing, at the end of the transaction, so that two transactions cannot deadlock.
 
     A reservation gives way to the tokens really spent.
     """
     if reserved is not None:
-        release(db, tenant_id, what, reserved)
-    _add(db, tenant_id, what, made=1, spent=spent_tokens)
+        release(scope, what, reserved)
+    _add(scope, what, made=1, spent=spent_tokens)
 
 
-def note_used(db: Transaction, tenant_id: UUID, what: What, *, saved_tokens: int) -> None:
+def note_used(scope: Scope, what: What, *, saved_tokens: int) -> None:
     """Count a use of a thing, at the end of the transaction, like `note_made`."""
-    db.execute(_END_STREAK, {"tenant_id": tenant_id, "purpose": what.purpose.value})
-    _add(db, tenant_id, what, used=1, saved=saved_tokens)
+    scope.db.execute(_END_STREAK, {"tenant_id": scope.tenant_id, "purpose": what.purpose.value})
+    _add(scope, what, used=1, saved=saved_tokens)
 
 
-def _add(db: Transaction, tenant_id: UUID, what: What, **counts: int) -> None:
+def _add(scope: Scope, what: What, **counts: int) -> None:
     named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
     nothing = {"made": 0, "used": 0, "spent": 0, "saved": 0}
-    db.execute(_ADD, {"tenant_id": tenant_id, **named, **nothing, **counts})
+    scope.db.execute(_ADD, {"tenant_id": scope.tenant_id, **named, **nothing, **counts})
 
 
-def spent_on(db: Transaction, tenant_id: UUID, call_ids: Sequence[UUID]) -> int:
+def spent_on(scope: Scope, call_ids: Sequence[UUID]) -> int:
     """Sum the tokens of calls, in and out."""
-    asked = {"tenant_id": tenant_id, "call_ids": list(call_ids)}
-    return int(db.execute(_SPENT, asked).scalar_one()) if call_ids else 0
+    asked = {"tenant_id": scope.tenant_id, "call_ids": list(call_ids)}
+    return int(scope.db.execute(_SPENT, asked).scalar_one()) if call_ids else 0
 
 
-def spent_since_last(db: Transaction, tenant_id: UUID, work_id: int) -> int:
+def spent_since_last(scope: Scope, work_id: int) -> int:
     """Sum the tokens of a piece of work since its last end, in and out."""
-    return int(db.execute(_SPENT_SINCE, {"tenant_id": tenant_id, "work_id": work_id}).scalar_one())
+    return int(
+        scope.db.execute(_SPENT_SINCE, {"tenant_id": scope.tenant_id, "work_id": work_id}).scalar_one()
+    )
 
 
 _STANDING = text(
@@ -211,12 +209,12 @@ _STANDING = text(
 )
 
 
-def find_record(db: Transaction, tenant_id: UUID, what: What) -> tuple[Record, Account]:
+def find_record(scope: Scope, what: What) -> tuple[Record, Account]:
     """Find the record of a tenant's things of a key, and the account of all things."""
     named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
-    row = db.execute(_STANDING, {"tenant_id": tenant_id, "days": DAYS, **named}).one()
+    row = scope.db.execute(_STANDING, {"tenant_id": scope.tenant_id, "days": DAYS, **named}).one()
     record, account = map(int, row[:4]), map(int, row[4:])
-    background = spent_today(db, tenant_id, now=database_now(db)).tokens
+    background = spent_today(scope, now=database_now(scope.db)).tokens
     return Record(*record), Account(background, *account)
 
 
@@ -232,22 +230,21 @@ _PAID = text(
 )
 
 
-def price_share(db: Transaction, tenant_id: UUID, *, maker: str, answering: str, default: float) -> float:
+def price_share(scope: Scope, *, maker: str, answering: str, default: float) -> float:
     """Compute the price of a model's token as a share of another model's input token.
 
     Args:
-        db: A transaction.
-        tenant_id: The paying tenant.
+        scope: The transaction and its tenant.
         maker: The model that makes things ahead: priced by the tenant's newest calls, else by the list price.
         answering: The answering model.
         default: Share for an unknown price; 0 for a free maker, at any list price.
     """
     if not default or maker == BUILT_IN:
         return 0.0
-    whole = price_per_input_token(db, tenant_id, answering) if answering else None
-    own = db.execute(_PAID, {"tenant_id": tenant_id, "model": maker}).scalar()
+    whole = price_per_input_token(scope, answering) if answering else None
+    own = scope.db.execute(_PAID, {"tenant_id": scope.tenant_id, "model": maker}).scalar()
     if own is None and maker:
-        own = price_per_input_token(db, tenant_id, maker)
+        own = price_per_input_token(scope, maker)
     return default if own is None or not whole else float(own / whole)
 
 
@@ -279,7 +276,7 @@ _SUMS = text(
 )
 
 
-def made_ahead(db: Transaction, tenant_id: UUID, *, first_day: date, last_day: date) -> list[MadeAhead]:
+def made_ahead(scope: Scope, *, first_day: date, last_day: date) -> list[MadeAhead]:
     """Sum the things made ahead on a range of days (UTC), both ends included, by purpose."""
-    rows = db.execute(_SUMS, {"tenant_id": tenant_id, "first": first_day, "last": last_day})
+    rows = scope.db.execute(_SUMS, {"tenant_id": scope.tenant_id, "first": first_day, "last": last_day})
     return [MadeAhead(*row) for row in rows]

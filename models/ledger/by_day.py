@@ -13,16 +13,17 @@ from sqlalchemy.orm import Mapped, mapped_column
 from models.base import Base, TenantKey
 from models.database import Transaction
 from models.ledger.call import CallState, DayUsage, LlmCall, usage_by_day
+from models.scope import Scope
 
 
-def find_prices(db: Transaction, tenant_id: UUID, call_ids: Iterable[UUID]) -> dict[UUID, Decimal | None]:
+def find_prices(scope: Scope, call_ids: Iterable[UUID]) -> dict[UUID, Decimal | None]:
     """Find the price of each call in US dollars; None for an unknown price and for a missing call."""
     wanted = sorted(set(call_ids))
     if not wanted:
         return {}
-    rows = db.execute(
+    rows = scope.db.execute(
         select(LlmCall.call_id, LlmCall.price_usd).where(
-            LlmCall.tenant_id == tenant_id, LlmCall.call_id.in_(wanted)
+            LlmCall.tenant_id == scope.tenant_id, LlmCall.call_id.in_(wanted)
         )
     )
     return {**dict.fromkeys(wanted), **{row[0]: row[1] for row in rows}}
@@ -99,18 +100,17 @@ class WorkCalls:
     price_usd: Decimal | None = Decimal(0)
 
 
-def calls_of_work(db: Transaction, tenant_id: UUID, work_id: int, *, since: datetime) -> WorkCalls:
+def calls_of_work(scope: Scope, work_id: int, *, since: datetime) -> WorkCalls:
     """Add up the calls of a piece of work.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant of the work.
+        scope: The transaction and its tenant.
         work_id: The work.
         since: Time of the request for the work: older calls are ignored.
     """
-    rows = db.execute(
+    rows = scope.db.execute(
         select(LlmCall.__table__)
-        .where(LlmCall.tenant_id == tenant_id, LlmCall.created_at >= since, LlmCall.work_id == work_id)
+        .where(LlmCall.tenant_id == scope.tenant_id, LlmCall.created_at >= since, LlmCall.work_id == work_id)
         .order_by(LlmCall.created_at, LlmCall.call_id)
     ).all()
     prices = [
@@ -131,16 +131,13 @@ NEWEST_CALLS = 20
 """Number of a model's newest calls searched for failures in a row."""
 
 
-def failures_in_a_row(
-    db: Transaction, tenant_id: UUID, model: str, work_id: int | None, failure: str, *, now: datetime
-) -> int:
+def failures_in_a_row(scope: Scope, model: str, work_id: int | None, failure: str, *, now: datetime) -> int:
     """Count a tenant's newest calls of a model that all ended with one failure, within a day.
 
     The calls of the same work count apart too, since short calls of other work may succeed in between.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         model: The model.
         work_id: The work; None for a call without work.
         failure: The failure.
@@ -151,12 +148,12 @@ def failures_in_a_row(
     """
     newest = (
         select(LlmCall.work_id, LlmCall.failure)
-        .where(LlmCall.tenant_id == tenant_id, LlmCall.created_at >= now - timedelta(days=1))
+        .where(LlmCall.tenant_id == scope.tenant_id, LlmCall.created_at >= now - timedelta(days=1))
         .where(LlmCall.model == model, LlmCall.state.in_([CallState.OK, CallState.FAILED]))
         .order_by(LlmCall.created_at.desc(), LlmCall.call_id.desc())
         .limit(NEWEST_CALLS)
     )
-    ends = [(row.work_id, row.failure) for row in db.execute(newest)]
+    ends = [(row.work_id, row.failure) for row in scope.db.execute(newest)]
     own = [end for of_work, end in ends if of_work == work_id]
     return max(_leading([end for _, end in ends], failure), _leading(own, failure))
 

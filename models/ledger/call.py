@@ -37,6 +37,7 @@ from models.due_work.errors import seal_detail
 from models.due_work.queue import DueWork
 from models.ledger.caps import BudgetDeniedError, Caps, Denial, next_day
 from models.providers.context_limit import outdo_limits
+from models.scope import Scope
 
 _MONEY = Numeric(18, 10)
 
@@ -223,11 +224,11 @@ def _check_caps(db: Transaction, call: Reservation, caps: Caps, now: datetime) -
     for scope, (session_id, tokens_cap, usd_cap) in scopes.items():
         if (tokens_cap is None and usd_cap is None) or (scope == "session" and session_id is None):
             continue
-        spent = spent_today(db, call.tenant_id, session_id, now=now)
+        spent = spent_today(Scope(db, call.tenant_id), session_id, now=now)
         limits = (("tokens", spent.tokens, call.tokens, tokens_cap), ("usd", spent.usd, call.usd, usd_cap))
         for unit, used, wanted, cap in limits:
             if cap is not None and used + wanted > cap:
-                open_now = _open_today(db, call.tenant_id, session_id, now=now)
+                open_now = _open_today(Scope(db, call.tenant_id), session_id, now=now)
                 denial = Denial(
                     *(scope, unit, used, wanted, cap),
                     open=open_now.tokens if unit == "tokens" else open_now.usd,
@@ -237,25 +238,25 @@ def _check_caps(db: Transaction, call: Reservation, caps: Caps, now: datetime) -
                 raise BudgetDeniedError(denial, now=now)
 
 
-def spent_today(db: Transaction, tenant_id: UUID, session_id: str | None = None, *, now: datetime) -> Spent:
+def spent_today(scope: Scope, session_id: str | None = None, *, now: datetime) -> Spent:
     """Sum the charges of a tenant or a session since midnight UTC, open reservations included."""
-    return _sum_today(db, tenant_id, session_id, now=now)
+    return _sum_today(scope, session_id, now=now)
 
 
-def _open_today(db: Transaction, tenant_id: UUID, session_id: str | None, *, now: datetime) -> Spent:
+def _open_today(scope: Scope, session_id: str | None, *, now: datetime) -> Spent:
     """Sum the open reservations among the charges of today."""
-    return _sum_today(db, tenant_id, session_id, LlmCall.state == CallState.RESERVED, now=now)
+    return _sum_today(scope, session_id, LlmCall.state == CallState.RESERVED, now=now)
 
 
-def _sum_today(
-    db: Transaction, tenant_id: UUID, session_id: str | None, *also: ColumnElement[bool], now: datetime
-) -> Spent:
+def _sum_today(scope: Scope, session_id: str | None, *also: ColumnElement[bool], now: datetime) -> Spent:
     query = select(
         func.coalesce(func.sum(LlmCall.charged_tokens), 0), func.coalesce(func.sum(LlmCall.charged_usd), 0)
-    ).where(LlmCall.tenant_id == tenant_id, LlmCall.created_at >= next_day(now) - timedelta(days=1), *also)
+    ).where(
+        LlmCall.tenant_id == scope.tenant_id, LlmCall.created_at >= next_day(now) - timedelta(days=1), *also
+    )
     if session_id is not None:
         query = query.where(LlmCall.session_id == session_id)
-    tokens, usd = db.execute(query).one()
+    tokens, usd = scope.db.execute(query).one()
     return Spent(int(tokens), Decimal(usd))
 
 
@@ -266,7 +267,7 @@ _HAS_SESSION = LlmCall.session_id.is_(None) | exists().where(
 )
 
 
-def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, now: datetime) -> bool:
+def settle(scope: Scope, call_id: UUID, end: Settlement, *, now: datetime) -> bool:
     """Write down the end of a call. A call thought lost may still settle: the truth wins.
 
     A successful call raises the limits proved too low by the call. For a subject erased during the call, the
@@ -280,10 +281,10 @@ def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, 
         "charged_usd": end.charged_usd,
     }
     values = {name: value for name, value in known.items() if value is not None}
-    detail = seal_detail(db, tenant_id, call_id, end.detail)
+    detail = seal_detail(scope, call_id, end.detail)
     settled = (
         update(LlmCall)
-        .where(LlmCall.tenant_id == tenant_id, LlmCall.call_id == call_id)
+        .where(LlmCall.tenant_id == scope.tenant_id, LlmCall.call_id == call_id)
         .where(LlmCall.state.in_([CallState.RESERVED, CallState.LOST]))
         .values(
             state=CallState.FAILED if end.failure else CallState.OK,
@@ -301,9 +302,9 @@ def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, 
             **values,
         )
     )
-    model = db.execute(settled.returning(LlmCall.model)).scalar_one_or_none()
+    model = scope.db.execute(settled.returning(LlmCall.model)).scalar_one_or_none()
     if model is not None and not end.failure and end.input_tokens:
-        outdo_limits(db, tenant_id, model, end.input_tokens)
+        outdo_limits(scope, model, end.input_tokens)
     return model is not None
 
 
@@ -330,21 +331,21 @@ def sweep_lost(db: Transaction, *, older_than_s: float) -> int:
     return db.execute(lost).rowcount
 
 
-def forget_session(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+def forget_session(scope: Scope, session_id: str) -> int:
     """Remove an erased session's name from calls, and keep the costs. Returns the number of changed calls."""
-    return _forget(db, tenant_id, LlmCall.session_id == session_id, session_id=None)
+    return _forget(scope, LlmCall.session_id == session_id, session_id=None)
 
 
-def forget_calls(db: Transaction, tenant_id: UUID, call_ids: Sequence[UUID]) -> int:
+def forget_calls(scope: Scope, call_ids: Sequence[UUID]) -> int:
     """Remove the work and detail from calls, and keep the costs. Returns the number of changed calls."""
     chosen = LlmCall.call_id == func.any(literal(list(call_ids), ARRAY(Uuid)))
-    return _forget(db, tenant_id, chosen) if call_ids else 0
+    return _forget(scope, chosen) if call_ids else 0
 
 
-def _forget(db: Transaction, tenant_id: UUID, chosen: ColumnElement[bool], **also: None) -> int:
+def _forget(scope: Scope, chosen: ColumnElement[bool], **also: None) -> int:
     """Clear the work and the provider's own words, a possible copy of the prompt; numbers stay."""
-    forgotten = update(LlmCall).where(LlmCall.tenant_id == tenant_id, chosen)
-    return db.execute(forgotten.values(work_id=None, detail=None, **also)).rowcount
+    forgotten = update(LlmCall).where(LlmCall.tenant_id == scope.tenant_id, chosen)
+    return scope.db.execute(forgotten.values(work_id=None, detail=None, **also)).rowcount
 
 
 _SUMMED = (

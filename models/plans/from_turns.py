@@ -14,7 +14,6 @@ from context.tool_plans.features import intent_sha, read_features
 from context.tool_plans.outcomes import Merged, merge_outcomes, went_well
 from context.tool_plans.reported import ReportedPlan, read_reported_plan
 from models.conversations.log import NewTurn
-from models.database import Transaction
 from models.encryption.keys import TextCipher
 from models.plans.outcome import announce_outcome, keep_outcomes, lock_plans
 from models.plans.plan import (
@@ -25,6 +24,7 @@ from models.plans.plan import (
     seal_plan,
     seal_written,
 )
+from models.scope import Scope
 
 _INSERT = text(
     """
@@ -153,20 +153,19 @@ def _plan_of(turn: NewTurn) -> TurnPlan | None:
     return TurnPlan(turn.session_id, turn.turn_id, turn.user_id, plan, row, turn.completed_at)
 
 
-def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> None:
+def store_turn_plans(scope: Scope, plans: Sequence[TurnPlan]) -> None:
     """Store plans of turns, with the outcomes given by the turns' own tool results.
 
     A plan of ours followed by a turn gets the outcomes, and belongs to the turn's session from then on.
 
     Args:
-        db: The transaction that stores the turns; the sessions are locked.
-        tenant_id: The tenant of the turns.
+        scope: The transaction and its tenant.
         plans: Result of `plans_of_turns` for new turns: plans of duplicates are stored already.
     """
     if not plans:
         return
-    announce_outcome(db, tenant_id)
-    cells = TextCipher(db, tenant_id)
+    announce_outcome(scope)
+    cells = scope.cells
     rest = _join_followed(cells, plans)
     if rest:
         insert_plans(cells, rest, source=PlanSource.TURN)

@@ -14,11 +14,11 @@ from context.tool_plans.features import intent_sha, read_features
 from context.tool_plans.outcomes import went_well
 from context.tool_plans.prompt import PlanMode
 from context.tool_plans.reported import PlanRow
-from models.database import Transaction
 from models.encryption.keys import TextCipher, TextForgottenError
 from models.plans.from_turns import insert_plans
 from models.plans.outcome import announce_outcome
 from models.plans.plan import Plan, PlanSource, PlanStatus, open_plan
+from models.scope import Scope
 
 
 class PlanPlace(NamedTuple):
@@ -42,13 +42,12 @@ class PlanFilter:
 
 
 def list_plans(
-    db: Transaction, tenant_id: UUID, wanted: PlanFilter, *, after: PlanPlace | None, most: int
+    scope: Scope, wanted: PlanFilter, *, after: PlanPlace | None, most: int
 ) -> tuple[list[Plan], PlanPlace | None]:
     """List plans, newest first. Plans sealed with a forgotten key are left out, so a page may be short.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         wanted: The filter.
         after: The place after which the page begins; None for the first page.
         most: The most plans of a page, >= 1.
@@ -60,7 +59,7 @@ def list_plans(
         TextUnavailableError: The tenant's key is not available.
     """
     table = Plan.__table__
-    asked = select(table).where(Plan.tenant_id == tenant_id)
+    asked = select(table).where(Plan.tenant_id == scope.tenant_id)
     if wanted.catalog is not None:
         asked = asked.where(Plan.catalog == wanted.catalog)
     if wanted.user_id is not None:
@@ -68,12 +67,12 @@ def list_plans(
     if after is not None:
         asked = asked.where(tuple_(Plan.created_at, Plan.plan_id) < tuple_(after.created_at, after.plan_id))
     rows = (
-        db.execute(asked.order_by(Plan.created_at.desc(), Plan.plan_id.desc()).limit(most + 1))
+        scope.db.execute(asked.order_by(Plan.created_at.desc(), Plan.plan_id.desc()).limit(most + 1))
         .mappings()
         .all()
     )
     page = rows[:most]
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     found = [plan for row in page if (plan := _opened(cells, row["plan_id"], row)) is not None]
     last = page[-1] if len(rows) > most else None
     return found, PlanPlace(last["created_at"], last["plan_id"]) if last else None
@@ -136,14 +135,13 @@ def _identity(row: PlanRow, number: int) -> UUID | bytes:
         return hashlib.sha256(row.given_id.encode()).digest()
 
 
-def import_plans(db: Transaction, tenant_id: UUID, plans: Sequence[NewPlan]) -> int:
+def import_plans(scope: Scope, plans: Sequence[NewPlan]) -> int:
     """Store plans of a file; plans stored before stay as they are.
 
     Outcomes take their places in the order of the plans: sort by time, since the newest judge.
 
     Args:
-        db: A transaction that has locked nothing.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         plans: Result of `prepare_plan`, a few hundred: learning waits for the transaction.
 
     Returns:
@@ -152,8 +150,8 @@ def import_plans(db: Transaction, tenant_id: UUID, plans: Sequence[NewPlan]) -> 
     Raises:
         TextUnavailableError: The tenant's key is not available.
     """
-    announce_outcome(db, tenant_id)
-    cells = TextCipher(db, tenant_id)
+    announce_outcome(scope)
+    cells = scope.cells
     rows = [{**plan.columns, "plan_id": _plan_id(cells, plan.identity)} for plan in plans]
     return insert_plans(cells, rows, source=PlanSource.IMPORTED) if rows else 0
 
@@ -165,17 +163,16 @@ def _plan_id(cells: TextCipher, identity: UUID | bytes) -> UUID:
     return uuid5(cells.tenant_id, cells.digest(identity).hex())
 
 
-def export_plans(db: Transaction, tenant_id: UUID, wanted: PlanFilter) -> Iterator[PlanRow]:
+def export_plans(scope: Scope, wanted: PlanFilter) -> Iterator[PlanRow]:
     """Read the ready plans with steps as rows, newest first, page by page.
 
     Args:
-        db: A transaction with one view of all pages.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         wanted: The filter.
     """
     after: PlanPlace | None = None
     while True:
-        page, after = list_plans(db, tenant_id, wanted, after=after, most=PAGE_PLANS)
+        page, after = list_plans(scope, wanted, after=after, most=PAGE_PLANS)
         yield from (_row(plan) for plan in page if plan.status == PlanStatus.READY and plan.steps)
         if after is None:
             return

@@ -12,9 +12,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.tool_plans.outcomes import Merged, StepOutcome, merge_outcomes, went_well
 from models.base import Base, TenantKey
-from models.database import Transaction
-from models.encryption.keys import TextCipher
 from models.plans.plan import Plan, PlanStatus, open_plan, outcome_numbers, seal_plan
+from models.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,7 @@ class Joined:
     status: PlanStatus
 
 
-def join_outcomes(
-    db: Transaction, tenant_id: UUID, plan_id: UUID, outcomes: Sequence[StepOutcome]
-) -> Joined | None:
+def join_outcomes(scope: Scope, plan_id: UUID, outcomes: Sequence[StepOutcome]) -> Joined | None:
     """Join outcomes to the steps of a plan: the whole report or nothing.
 
     Safe to call twice: a known outcome is not joined again, and takes no new place in the order.
@@ -41,17 +38,17 @@ def join_outcomes(
         The result; None when the tenant has no such plan.
     """
     # First of all: whoever holds the plan's row must not wait behind one who waits for those who join.
-    announce_outcome(db, tenant_id)
-    row = db.execute(
+    announce_outcome(scope)
+    row = scope.db.execute(
         select(Plan.status, Plan.steps)
-        .where(Plan.tenant_id == tenant_id, Plan.plan_id == plan_id)
+        .where(Plan.tenant_id == scope.tenant_id, Plan.plan_id == plan_id)
         .with_for_update()
     ).one_or_none()
     if row is None:
         return None
     if row.status != PlanStatus.READY:
         return Joined(None, PlanStatus(row.status))
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     merged = merge_outcomes(open_plan(cells, plan_id, {"steps": row.steps})["steps"], outcomes)
     keep_outcomes(cells, plan_id, merged)
     return Joined(merged, PlanStatus.READY)
@@ -101,19 +98,19 @@ def lock_plans(cells: TextCipher, plan_ids: Sequence[UUID]) -> dict[UUID, dict[s
     return {row["plan_id"]: open_plan(cells, row["plan_id"], row) for row in rows.mappings()}
 
 
-def announce_outcome(db: Transaction, tenant_id: UUID) -> None:
+def announce_outcome(scope: Scope) -> None:
     """Announce a number about to be taken, before any row is locked; see `settled_through`.
 
     Announcers do not wait for each other.
     """
-    db.execute(text("select pg_advisory_xact_lock_shared(:key)"), {"key": _lock_key(tenant_id)})
+    scope.db.execute(text("select pg_advisory_xact_lock_shared(:key)"), {"key": _lock_key(scope.tenant_id)})
 
 
 def _lock_key(tenant_id: UUID) -> int:
     return int.from_bytes(tenant_id.bytes[:8], signed=True) ^ 0x504C414E
 
 
-def settled_through(db: Transaction, tenant_id: UUID) -> int:
+def settled_through(scope: Scope) -> int:
     """Find the number up to which no outcome of a tenant can appear any more.
 
     A number is taken before the commit of its transaction, so a lower number may appear after a higher
@@ -124,9 +121,9 @@ def settled_through(db: Transaction, tenant_id: UUID) -> int:
     Returns:
         The number; 0 before the first outcome.
     """
-    db.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _lock_key(tenant_id)})
+    scope.db.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _lock_key(scope.tenant_id)})
     return int(
-        db.execute(
+        scope.db.execute(
             text("select case when is_called then last_value else 0 end from plan_outcome_seq")
         ).scalar_one()
     )
@@ -148,12 +145,11 @@ class PlanErasure(Base):
     erased_at: Mapped[datetime]
 
 
-def note_erased_plans(db: Transaction, tenant_id: UUID, plans: Mapping[str | None, int]) -> None:
+def note_erased_plans(scope: Scope, plans: Mapping[str | None, int]) -> None:
     """Record erased plans, in the transaction of the erasure.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the plans.
+        scope: The transaction and its tenant.
         plans: Number of erased plans by catalog; None for plans without a catalog.
     """
     counted = {catalog or NO_CATALOG: count for catalog, count in plans.items() if count > 0}
@@ -161,11 +157,16 @@ def note_erased_plans(db: Transaction, tenant_id: UUID, plans: Mapping[str | Non
         return
     row = upsert(PlanErasure).values(
         [
-            {"tenant_id": tenant_id, "catalog": catalog, "plans": counted[catalog], "erased_at": func.now()}
+            {
+                "tenant_id": scope.tenant_id,
+                "catalog": catalog,
+                "plans": counted[catalog],
+                "erased_at": func.now(),
+            }
             for catalog in sorted(counted)
         ]
     )
-    db.execute(
+    scope.db.execute(
         row.on_conflict_do_update(
             index_elements=[PlanErasure.tenant_id, PlanErasure.catalog],
             set_={"plans": PlanErasure.plans + row.excluded.plans, "erased_at": func.now()},
@@ -173,43 +174,44 @@ def note_erased_plans(db: Transaction, tenant_id: UUID, plans: Mapping[str | Non
     )
 
 
-def find_erased_plans(db: Transaction, tenant_id: UUID, catalog: str | None) -> int:
+def find_erased_plans(scope: Scope, catalog: str | None) -> int:
     """Find the number of a catalog's erased plans that learning may still hold; 0 without an erasure.
 
     Call before reading the plans: an erasure meanwhile raises the number, and `settle_erased_plans` then
     leaves the row for the next night.
     """
-    found = db.execute(
+    found = scope.db.execute(
         select(PlanErasure.plans).where(
-            PlanErasure.tenant_id == tenant_id, PlanErasure.catalog == (catalog or NO_CATALOG)
+            PlanErasure.tenant_id == scope.tenant_id, PlanErasure.catalog == (catalog or NO_CATALOG)
         )
     ).scalar()
     return int(found or 0)
 
 
-def catalogs_with_erased_plans(db: Transaction, tenant_id: UUID) -> list[str | None]:
+def catalogs_with_erased_plans(scope: Scope) -> list[str | None]:
     """Find the catalogs with learning to begin anew; None for the plans without a catalog."""
-    rows = db.execute(
-        select(PlanErasure.catalog).where(PlanErasure.tenant_id == tenant_id).order_by(PlanErasure.catalog)
+    rows = scope.db.execute(
+        select(PlanErasure.catalog)
+        .where(PlanErasure.tenant_id == scope.tenant_id)
+        .order_by(PlanErasure.catalog)
     )
     return [catalog or None for catalog in rows.scalars()]
 
 
-def settle_erased_plans(db: Transaction, tenant_id: UUID, catalog: str | None, *, seen: int) -> bool:
+def settle_erased_plans(scope: Scope, catalog: str | None, *, seen: int) -> bool:
     """Record that learning holds no erased plans any more, in the transaction that stores the new learning.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the plans.
+        scope: The transaction and its tenant.
         catalog: The catalog; None for plans without a catalog.
         seen: Number from `find_erased_plans` before the plans were read.
 
     Returns:
         False when more plans were erased meanwhile: the row stays.
     """
-    done = db.execute(
+    done = scope.db.execute(
         delete(PlanErasure).where(
-            PlanErasure.tenant_id == tenant_id,
+            PlanErasure.tenant_id == scope.tenant_id,
             PlanErasure.catalog == (catalog or NO_CATALOG),
             PlanErasure.plans == seen,
         )

@@ -33,10 +33,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.tool_plans.features import intent_sha
 from context.tool_plans.outcomes import PastPlan
 from models.base import SESSION_KEY, Base, CreatedAt, TenantKey
-from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.cipher import seals
 from models.encryption.keys import TextCipher, TextForgottenError
+from models.scope import Scope
 
 _TEXTS = frozenset({"intent", "context", "gap_warning", "failure_detail"})
 _VALUES = frozenset({"features", "steps"})
@@ -255,9 +255,7 @@ class FailedPlan:
     duration_ms: int = 0
 
 
-def want_plan(
-    db: Transaction, tenant_id: UUID, plan: WantedPlan, *, awaited: bool = False, key: bytes | None = None
-) -> UUID:
+def want_plan(scope: Scope, plan: WantedPlan, *, awaited: bool = False, key: bytes | None = None) -> UUID:
     """Request a plan: the row and the due work, in one transaction. Returns the plan's id.
 
     A plan named by the caller with a key is requested once, and found again by the key.
@@ -265,22 +263,22 @@ def want_plan(
     Raises:
         PlanConflictError: The key named another request.
     """
-    plan_id = uuid4() if key is None else uuid5(tenant_id, key.hex())
+    plan_id = uuid4() if key is None else uuid5(scope.tenant_id, key.hex())
     said = {name: getattr(plan, name) for name in WantedPlan.__dataclass_fields__}
     row = insert(Plan).values(
-        tenant_id=tenant_id,
+        tenant_id=scope.tenant_id,
         plan_id=plan_id,
         source=PlanSource.ASKED,
         status=PlanStatus.WANTED,
-        **seal_plan(TextCipher(db, tenant_id), plan_id, {**said, "features": dict(plan.features)}),
+        **seal_plan(scope.cells, plan_id, {**said, "features": dict(plan.features)}),
     )
     new = row.on_conflict_do_nothing().returning(Plan.plan_id)
-    if db.execute(new).scalar_one_or_none() is None:
-        known = find_plan(db, tenant_id, plan_id)
+    if scope.db.execute(new).scalar_one_or_none() is None:
+        known = find_plan(scope, plan_id)
         if known is not None and not _is_asked_by(known, plan):
             raise PlanConflictError
         return plan_id
-    enqueue(db, tenant_id, WorkKind.PLAN, str(plan_id), awaited=awaited)
+    enqueue(scope, WorkKind.PLAN, str(plan_id), awaited=awaited)
     return plan_id
 
 
@@ -295,29 +293,29 @@ def _is_asked_by(known: Plan, plan: WantedPlan) -> bool:
 _ASKED = ("intent", "mode", "catalog", "context", "session_id", "user_id")
 
 
-def find_plan(db: Transaction, tenant_id: UUID, plan_id: UUID) -> Plan | None:
+def find_plan(scope: Scope, plan_id: UUID) -> Plan | None:
     """Find a plan; returns None when the tenant has no such plan."""
-    row = db.execute(
-        select(Plan.__table__).where(Plan.tenant_id == tenant_id, Plan.plan_id == plan_id)
+    row = scope.db.execute(
+        select(Plan.__table__).where(Plan.tenant_id == scope.tenant_id, Plan.plan_id == plan_id)
     ).one_or_none()
     if row is None:
         return None
     columns = row._mapping  # noqa: SLF001 (SQLAlchemy's public mapping view)
-    return Plan(**open_plan(TextCipher(db, tenant_id), plan_id, columns))
+    return Plan(**open_plan(scope.cells, plan_id, columns))
 
 
 def list_past(
-    db: Transaction, tenant_id: UUID, *, user_id: str | None = None, catalog: str | None = None, most: int
+    scope: Scope, *, user_id: str | None = None, catalog: str | None = None, most: int
 ) -> list[PastPlan]:
     """List the newest plans with steps, newest first, of a user or a catalog if named.
 
     Only the needed columns are read: intents and arguments may be long. Plans sealed with a forgotten key are
     left out, though the rows may still exist.
     """
-    rows = db.execute(
-        _PAST, {"tenant_id": tenant_id, "user_id": user_id, "catalog": catalog, "most": most}
+    rows = scope.db.execute(
+        _PAST, {"tenant_id": scope.tenant_id, "user_id": user_id, "catalog": catalog, "most": most}
     ).mappings()
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     return [plan for row in rows if (plan := _past(cells, **row)) is not None]
 
 
@@ -352,11 +350,10 @@ _PAST = text(
 )
 
 
-def keep_plan(db: Transaction, tenant_id: UUID, plan_id: UUID, made: MadePlan) -> bool:
+def keep_plan(scope: Scope, plan_id: UUID, made: MadePlan) -> bool:
     """Answer a wanted plan. False: the plan is gone or was answered already; nothing was changed."""
     return _end(
-        db,
-        tenant_id,
+        scope,
         plan_id,
         status=PlanStatus.READY,
         steps=[dict(step) for step in made.steps],
@@ -371,11 +368,10 @@ def keep_plan(db: Transaction, tenant_id: UUID, plan_id: UUID, made: MadePlan) -
     )
 
 
-def fail_plan(db: Transaction, tenant_id: UUID, plan_id: UUID, failed: FailedPlan) -> bool:
+def fail_plan(scope: Scope, plan_id: UUID, failed: FailedPlan) -> bool:
     """Record the failure of a wanted plan. False: the plan is gone or was answered already."""
     return _end(
-        db,
-        tenant_id,
+        scope,
         plan_id,
         status=PlanStatus.FAILED,
         failure=failed.cause,
@@ -391,10 +387,10 @@ def _plain(value: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return None if value is None else dict(value)
 
 
-def _end(db: Transaction, tenant_id: UUID, plan_id: UUID, **values: Any) -> bool:
-    ended = db.execute(
+def _end(scope: Scope, plan_id: UUID, **values: Any) -> bool:
+    ended = scope.db.execute(
         update(Plan)
-        .where(Plan.tenant_id == tenant_id, Plan.plan_id == plan_id, Plan.status == PlanStatus.WANTED)
-        .values(ready_at=func.now(), **seal_plan(TextCipher(db, tenant_id), plan_id, values))
+        .where(Plan.tenant_id == scope.tenant_id, Plan.plan_id == plan_id, Plan.status == PlanStatus.WANTED)
+        .values(ready_at=func.now(), **seal_plan(scope.cells, plan_id, values))
     )
     return ended.rowcount == 1

@@ -31,6 +31,7 @@ from models.base import Base, CreatedAt, TenantKey, run_after_create
 from models.conversations.log import TurnRow
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 PAGE = 500
 """Number of decisions read or joined at a time."""
@@ -201,18 +202,17 @@ def _previous_json(previous: Previous) -> dict[str, Any]:
     }
 
 
-def join_decisions(db: Transaction, tenant_id: UUID, *, most: int = PAGE) -> int:
+def join_decisions(scope: Scope, *, most: int = PAGE) -> int:
     """Join decisions to the tools called by the following turns. Safe to call twice, also concurrently.
 
     Args:
-        db: A transaction; joined rows are locked until its end.
-        tenant_id: The tenant of the decisions.
+        scope: The transaction and its tenant.
         most: Maximum number of joined decisions.
 
     Returns:
         Number of joined decisions; 0 when no further turn has followed.
     """
-    waiting = db.execute(
+    waiting = scope.db.execute(
         select(
             PreflightDecisionRow.decision_id, PreflightDecisionRow.session_id, PreflightDecisionRow.turn_index
         )
@@ -224,17 +224,17 @@ def join_decisions(db: Transaction, tenant_id: UUID, *, most: int = PAGE) -> int
                 TurnRow.turn_index == PreflightDecisionRow.turn_index,
             ),
         )
-        .where(PreflightDecisionRow.tenant_id == tenant_id, PreflightDecisionRow.joined_at.is_(None))
+        .where(PreflightDecisionRow.tenant_id == scope.tenant_id, PreflightDecisionRow.joined_at.is_(None))
         .order_by(PreflightDecisionRow.decision_id)
         .limit(most)
         .with_for_update(of=PreflightDecisionRow, skip_locked=True)
     ).all()
-    used = _tools_of(db, tenant_id, {(row.session_id, row.turn_index) for row in waiting})
+    used = _tools_of(scope, {(row.session_id, row.turn_index) for row in waiting})
     for row in waiting:
-        db.execute(
+        scope.db.execute(
             update(PreflightDecisionRow)
             .where(
-                PreflightDecisionRow.tenant_id == tenant_id,
+                PreflightDecisionRow.tenant_id == scope.tenant_id,
                 PreflightDecisionRow.decision_id == row.decision_id,
             )
             .values(used=used.get((row.session_id, row.turn_index), []), joined_at=func.now())
@@ -256,17 +256,15 @@ _CALLING = text(
 )
 
 
-def _tools_of(
-    db: Transaction, tenant_id: UUID, turns: set[tuple[str, int]]
-) -> Mapping[tuple[str, int], list[str]]:
+def _tools_of(scope: Scope, turns: set[tuple[str, int]]) -> Mapping[tuple[str, int], list[str]]:
     """Find the names of the tools called by turns, each once, in order."""
     if not turns:
         return {}
-    cells, places = TextCipher(db, tenant_id), sorted(turns)
-    rows = db.execute(
+    cells, places = scope.cells, sorted(turns)
+    rows = scope.db.execute(
         _CALLING,
         {
-            "tenant_id": tenant_id,
+            "tenant_id": scope.tenant_id,
             "session_ids": [session_id for session_id, _ in places],
             "turn_indexes": [turn_index for _, turn_index in places],
         },
@@ -293,18 +291,18 @@ def _message(cells: TextCipher, row: Any) -> Message:
     )
 
 
-def load_decisions(
-    db: Transaction, tenant_id: UUID, *, since: datetime | None = None
-) -> Iterator[PastDecision]:
+def load_decisions(scope: Scope, *, since: datetime | None = None) -> Iterator[PastDecision]:
     """Read the record, oldest first, a page at a time."""
     after: UUID | None = None
     while True:
-        wanted = select(PreflightDecisionRow.__table__).where(PreflightDecisionRow.tenant_id == tenant_id)
+        wanted = select(PreflightDecisionRow.__table__).where(
+            PreflightDecisionRow.tenant_id == scope.tenant_id
+        )
         if since is not None:
             wanted = wanted.where(PreflightDecisionRow.decided_at >= since)
         if after is not None:
             wanted = wanted.where(PreflightDecisionRow.decision_id > after)
-        rows = db.execute(wanted.order_by(PreflightDecisionRow.decision_id).limit(PAGE)).all()
+        rows = scope.db.execute(wanted.order_by(PreflightDecisionRow.decision_id).limit(PAGE)).all()
         yield from map(_past, rows)
         if len(rows) < PAGE:
             return

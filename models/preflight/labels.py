@@ -10,8 +10,7 @@ from sqlalchemy import text
 
 from context.preflight.decide import TOO_UNSURE
 from context.types import Message, Role, Wire
-from models.database import Transaction
-from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 _JOINED_THROUGH = text(
     "select cast(extract(epoch from max(joined_at)) * 1000000 as bigint) from preflight_decision"
@@ -19,13 +18,13 @@ _JOINED_THROUGH = text(
 )
 
 
-def joined_through(db: Transaction, tenant_id: UUID) -> int:
+def joined_through(scope: Scope) -> int:
     """Find the time of the last join of a decision, by any process.
 
     Returns:
         Microseconds since 1970; 0 before the first join.
     """
-    return db.execute(_JOINED_THROUGH, {"tenant_id": tenant_id}).scalar() or 0
+    return scope.db.execute(_JOINED_THROUGH, {"tenant_id": scope.tenant_id}).scalar() or 0
 
 
 LABEL_CONFIDENCE = 0.8
@@ -72,14 +71,14 @@ _SAID = text(
 )
 
 
-def find_unsure(db: Transaction, tenant_id: UUID, session_id: str) -> Unsure | None:
+def find_unsure(scope: Scope, session_id: str) -> Unsure | None:
     """Find the newest unsure decision of a session without a label; returns None without such a decision."""
-    place: dict[str, Any] = {"tenant_id": tenant_id, "session_id": session_id}
-    row = db.execute(_NEWEST, {**place, "too_unsure": TOO_UNSURE}).one_or_none()
+    place: dict[str, Any] = {"tenant_id": scope.tenant_id, "session_id": session_id}
+    row = scope.db.execute(_NEWEST, {**place, "too_unsure": TOO_UNSURE}).one_or_none()
     if row is None:
         return None
-    cells = TextCipher(db, tenant_id)
-    said = db.execute(_SAID, {**place, "turn_index": row.turn_index})
+    cells = scope.cells
+    said = scope.db.execute(_SAID, {**place, "turn_index": row.turn_index})
     bodies = [(one, cells.open("message.body", one.body, session_id, one.seq)) for one in said]
     messages = [Message(one.seq, Role.USER, 0, body, wire=Wire(one.wire)) for one, body in bodies]
     return Unsure(row.decision_id, row.decided_at, float(row.age_s), messages)
@@ -104,17 +103,15 @@ _TOPIC = text(
 )
 
 
-def keep_labels(
-    db: Transaction, tenant_id: UUID, session_id: str, unsure: Unsure, labels: Sequence[str]
-) -> None:
+def keep_labels(scope: Scope, session_id: str, unsure: Unsure, labels: Sequence[str]) -> None:
     """Store a model's labels of a decision; the session's topic follows unless a newer message set the topic.
 
     Nothing is stored for a decision erased meanwhile.
     """
-    values = {"tenant_id": tenant_id, "labels": list(labels)}
-    kept = db.execute(_LABEL, {**values, "decision_id": unsure.decision_id}).rowcount
+    values = {"tenant_id": scope.tenant_id, "labels": list(labels)}
+    kept = scope.db.execute(_LABEL, {**values, "decision_id": unsure.decision_id}).rowcount
     if labels and kept:
-        db.execute(
+        scope.db.execute(
             _TOPIC,
             {
                 **values,

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
 from pydantic import Field
 from sqlalchemy import (
@@ -28,9 +27,8 @@ from context.types import Message, Role, Wire
 from models.base import SESSION_KEY, Base, TenantKey, TenantPart
 from models.conversations.log import StoredMessage, TurnRow
 from models.conversations.session import Session
-from models.database import Transaction
-from models.encryption.keys import TextCipher
 from models.learning.habits import UserProfile
+from models.scope import Scope
 from models.settings import Settings
 
 
@@ -147,22 +145,22 @@ class Topic:
     recalls: bool = False
 
 
-def find_policy(db: Transaction, tenant_id: UUID) -> StoredPolicy | None:
+def find_policy(scope: Scope) -> StoredPolicy | None:
     """Find a tenant's own policy; returns None without a policy."""
-    row = db.execute(
+    row = scope.db.execute(
         select(PreflightPolicyRow.version, PreflightPolicyRow.config, PreflightPolicyRow.updated_at).where(
-            PreflightPolicyRow.tenant_id == tenant_id
+            PreflightPolicyRow.tenant_id == scope.tenant_id
         )
     ).one_or_none()
     return StoredPolicy(*row) if row else None
 
 
-def put_policy(db: Transaction, tenant_id: UUID, config: Mapping[str, Any]) -> StoredPolicy:
+def put_policy(scope: Scope, config: Mapping[str, Any]) -> StoredPolicy:
     """Put a policy in force. The same policy again changes nothing, not even the version."""
     row = insert(PreflightPolicyRow).values(
-        tenant_id=tenant_id, version=1, config=dict(config), updated_at=func.now()
+        tenant_id=scope.tenant_id, version=1, config=dict(config), updated_at=func.now()
     )
-    db.execute(
+    scope.db.execute(
         row.on_conflict_do_update(
             index_elements=[PreflightPolicyRow.tenant_id],
             set_={
@@ -173,9 +171,9 @@ def put_policy(db: Transaction, tenant_id: UUID, config: Mapping[str, Any]) -> S
             where=PreflightPolicyRow.config.is_distinct_from(row.excluded.config),
         )
     )
-    stored = find_policy(db, tenant_id)
+    stored = find_policy(scope)
     if stored is None:  # pragma: no cover - the row was just written
-        raise LookupError(tenant_id)
+        raise LookupError(scope.tenant_id)
     return stored
 
 
@@ -214,9 +212,9 @@ _TOPIC = (
 )
 
 
-def find_topic(db: Transaction, tenant_id: UUID, session_id: str) -> Topic | None:
+def find_topic(scope: Scope, session_id: str) -> Topic | None:
     """Find the last topic of a session; returns None when no turn of the session was ever accepted."""
-    row = db.execute(_TOPIC, {"tenant_id": tenant_id, "session_id": session_id}).one_or_none()
+    row = scope.db.execute(_TOPIC, {"tenant_id": scope.tenant_id, "session_id": session_id}).one_or_none()
     return read_topic(row) if row else None
 
 
@@ -247,12 +245,12 @@ _LAST_ASKED = (
 )
 
 
-def load_asked(
-    db: Transaction, tenant_id: UUID, session_id: str, *, most: int
-) -> list[tuple[Message, float]]:
+def load_asked(scope: Scope, session_id: str, *, most: int) -> list[tuple[Message, float]]:
     """Read the users' last messages in a session, newest first, with the age of the last turn in seconds."""
-    cells = TextCipher(db, tenant_id)
-    rows = db.execute(_LAST_ASKED, {"tenant_id": tenant_id, "session_id": session_id, "most": most})
+    cells = scope.cells
+    rows = scope.db.execute(
+        _LAST_ASKED, {"tenant_id": scope.tenant_id, "session_id": session_id, "most": most}
+    )
     return [
         (
             Message(

@@ -6,7 +6,6 @@ from collections import defaultdict
 from datetime import datetime
 from itertools import takewhile
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import CheckConstraint, Double, Text, func, select, text
 from sqlalchemy.dialects.postgresql import insert
@@ -16,8 +15,8 @@ from context.providers.usage import MessageSize, ReportedTurn, model_key
 from context.tokens import UNCALIBRATED, Calibration, Count
 from context.types import Role
 from models.base import Base, TenantKey
-from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 
 MOST_TURNS, MOST_MESSAGES = 16, 300
 """Number of turns and messages compared: more reports would hardly change the result."""
@@ -41,41 +40,40 @@ class StoredCalibration(Base):
     updated_at: Mapped[datetime]
 
 
-def find_calibration(db: Transaction, tenant_id: UUID, model: str) -> Calibration:
+def find_calibration(scope: Scope, model: str) -> Calibration:
     """Find the calibration of a model, under any name of the model; uncalibrated without a row."""
     key = model_key(model)
-    row = db.execute(
+    row = scope.db.execute(
         select(StoredCalibration.factor, StoredCalibration.observations, StoredCalibration.spread).where(
-            StoredCalibration.tenant_id == tenant_id, StoredCalibration.model == key
+            StoredCalibration.tenant_id == scope.tenant_id, StoredCalibration.model == key
         )
     ).one_or_none()
     return Calibration(key, row.factor, row.observations, row.spread) if row else UNCALIBRATED
 
 
-def keep_calibration(db: Transaction, tenant_id: UUID, seen: Calibration, learned: Calibration) -> bool:
+def keep_calibration(scope: Scope, seen: Calibration, learned: Calibration) -> bool:
     """Store a learned calibration, by compare-and-set.
 
     The commit does not wait for the disk: a crash may lose the last lessons, and nothing depends on the
     lessons.
 
     Args:
-        db: A separate transaction; the row is held until its end.
-        tenant_id: The tenant of the model.
+        scope: The transaction and its tenant.
         seen: The calibration known before learning.
         learned: The calibration after learning.
 
     Returns:
         True when stored; False: another process learned meanwhile, and this observation is dropped.
     """
-    db.execute(text("set local synchronous_commit = off"))
+    scope.db.execute(text("set local synchronous_commit = off"))
     values = {
         "factor": learned.factor,
         "observations": learned.observations,
         "spread": learned.spread,
         "updated_at": func.now(),
     }
-    row = insert(StoredCalibration).values(tenant_id=tenant_id, model=learned.model, **values)
-    kept = db.execute(
+    row = insert(StoredCalibration).values(tenant_id=scope.tenant_id, model=learned.model, **values)
+    kept = scope.db.execute(
         row.on_conflict_do_update(
             index_elements=[StoredCalibration.tenant_id, StoredCalibration.model],
             set_=values,
@@ -132,13 +130,12 @@ _TURNS = text(
 
 
 def load_reported_turns(
-    db: Transaction, tenant_id: UUID, session_id: str, turn_index: int, *, served: bool = False
+    scope: Scope, session_id: str, turn_index: int, *, served: bool = False
 ) -> list[ReportedTurn]:
     """Read the newest turns up to a given turn, whole turns only, with reports and sizes.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant of the session.
+        scope: The transaction and its tenant.
         session_id: The session.
         turn_index: The last turn to read.
         served: True if the session's requests are made of our windows, with pointers for old results.
@@ -146,13 +143,13 @@ def load_reported_turns(
     Returns:
         Consecutive turns, oldest first; empty when even the last turn is too large.
     """
-    place = {"tenant_id": tenant_id, "session_id": session_id}
-    turns = db.execute(_TURNS, {**place, "last_index": turn_index, "most": MOST_TURNS}).all()
+    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
+    turns = scope.db.execute(_TURNS, {**place, "last_index": turn_index, "most": MOST_TURNS}).all()
     if not turns:
         return []
     span = {"first_seq": turns[0].first_seq, "last_seq": turns[-1].last_seq}
-    messages = db.execute(_MESSAGES, {**place, **span, "most": MOST_MESSAGES, "served": served}).all()
-    said, cells = defaultdict(list), TextCipher(db, tenant_id)
+    messages = scope.db.execute(_MESSAGES, {**place, **span, "most": MOST_MESSAGES, "served": served}).all()
+    said, cells = defaultdict(list), scope.cells
     for message in reversed(messages):
         said[message.turn_index].append(_said(cells, session_id, message))
     whole = takewhile(

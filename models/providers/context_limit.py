@@ -29,6 +29,7 @@ from context.providers.model_windows import model_ids, plain_id
 from context.providers.refused_sizes import Vote, agreed_limit
 from models.base import Base, TenantKey, Timestamp
 from models.database import Transaction
+from models.scope import Scope
 from models.tenants.tenant import count_writing_keys
 
 LIMIT_HOURS = 6
@@ -147,17 +148,16 @@ def limit_of(tenant_id: Any, session_id: Any) -> ColumnElement[int | None]:
     return func.least(seen.scalar_subquery(), held.scalar_subquery())
 
 
-def find_limit(db: Transaction, tenant_id: UUID, model: str, session_id: str | None = None) -> int | None:
+def find_limit(scope: Scope, model: str, session_id: str | None = None) -> int | None:
     """Find the limit in force for a session, in tokens; returns None without a recent sighting.
 
     Args:
-        db: A connection.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         model: The model's name as given in requests.
         session_id: The asking session; None for the limit of every session of the tenant.
     """
-    query = select(limit_of(tenant_id, session_id))
-    found: int | None = db.execute(query, names_of(model)).scalar_one()
+    query = select(limit_of(scope.tenant_id, session_id))
+    found: int | None = scope.db.execute(query, names_of(model)).scalar_one()
     return found
 
 
@@ -180,26 +180,25 @@ class Sighting:
     key_id: str | None = None
 
 
-def learn_limit(db: Transaction, tenant_id: UUID, seen: Sighting, *, floor_tokens: int) -> int:
+def learn_limit(scope: Scope, seen: Sighting, *, floor_tokens: int) -> int:
     """Store a limit seen by a session, and extend the limit to the tenant once enough others agree.
 
     A lower limit seen lately by the session stays. A sighting contradicted by the ledger counts for the
     session only.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         seen: The session's sighting.
         floor_tokens: The lowest tenant limit that callers together may set, > 0.
 
     Returns:
         The limit in force for the session now, in tokens.
     """
-    _remember(db, tenant_id, seen, counts=not was_outdone(db, tenant_id, seen.model, seen.limit_tokens))
-    agreed = agreed_limit(_votes(db, tenant_id, seen.model), keys=count_writing_keys(db, tenant_id))
+    _remember(scope, seen, counts=not was_outdone(scope, seen.model, seen.limit_tokens))
+    agreed = agreed_limit(_votes(scope, seen.model), keys=count_writing_keys(scope))
     if agreed is not None:
-        hold_limit(db, tenant_id, seen.model, max(agreed, floor_tokens), TenantSource.AGREED)
-    return find_limit(db, tenant_id, seen.model, seen.session_id) or seen.limit_tokens
+        hold_limit(scope, seen.model, max(agreed, floor_tokens), TenantSource.AGREED)
+    return find_limit(scope, seen.model, seen.session_id) or seen.limit_tokens
 
 
 _HOURS: Mapping[str, Any] = {"hours": LIMIT_HOURS}
@@ -220,15 +219,15 @@ _VOTES = text(
 )
 
 
-def _votes(db: Transaction, tenant_id: UUID, model: str) -> list[Vote]:
+def _votes(scope: Scope, model: str) -> list[Vote]:
     """List the sightings of a model, under any name of the model, as votes.
 
     A session votes for the user of the newest turn, unless another model answered the turn.
     """
-    asked = {"tenant_id": tenant_id, "model_id": plain_id(model), "most": MOST_SIGHTINGS, **_HOURS}
+    asked = {"tenant_id": scope.tenant_id, "model_id": plain_id(model), "most": MOST_SIGHTINGS, **_HOURS}
     return [
         Vote(row.limit_tokens, row.user_id, row.key_id)
-        for row in db.execute(_VOTES, asked)
+        for row in scope.db.execute(_VOTES, asked)
         if row.model is None or plain_id(row.model) == plain_id(model)
     ]
 
@@ -238,10 +237,10 @@ _OF_A_SIGHTING = (
 )  # fmt: skip
 
 
-def _remember(db: Transaction, tenant_id: UUID, seen: Sighting, *, counts: bool) -> None:
+def _remember(scope: Scope, seen: Sighting, *, counts: bool) -> None:
     """Store a sighting; a sighting excluded from agreement holds for the session all the same."""
     row = insert(LimitSighting).values(
-        tenant_id=tenant_id,
+        tenant_id=scope.tenant_id,
         model_id=plain_id(seen.model),
         **vars(seen),
         seen_at=func.now(),
@@ -250,7 +249,7 @@ def _remember(db: Transaction, tenant_id: UUID, seen: Sighting, *, counts: bool)
     )
     new = row.excluded
     is_taken = or_(~HOLDS_FOR_ITS_SESSION, new.limit_tokens <= LimitSighting.limit_tokens)
-    db.execute(
+    scope.db.execute(
         row.on_conflict_do_update(
             index_elements=[LimitSighting.tenant_id, LimitSighting.model, LimitSighting.session_id],
             set_={
@@ -267,17 +266,17 @@ def _remember(db: Transaction, tenant_id: UUID, seen: Sighting, *, counts: bool)
     )
 
 
-def hold_limit(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int, source: TenantSource) -> None:
+def hold_limit(scope: Scope, model: str, limit_tokens: int, source: TenantSource) -> None:
     """Set a limit for all sessions of a tenant; only an operator changes an operator's limit."""
     row = insert(ModelLimit).values(
-        tenant_id=tenant_id,
+        tenant_id=scope.tenant_id,
         model=model,
         model_id=plain_id(model),
         limit_tokens=limit_tokens,
         source=source,
         learned_at=func.now(),
     )
-    db.execute(
+    scope.db.execute(
         row.on_conflict_do_update(
             index_elements=[ModelLimit.tenant_id, ModelLimit.model],
             set_={name: row.excluded[name] for name in ("model_id", "limit_tokens", "source", "learned_at")},
@@ -295,10 +294,10 @@ _LARGER_CALLS = text(
 )
 
 
-def was_outdone(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int) -> bool:
+def was_outdone(scope: Scope, model: str, limit_tokens: int) -> bool:
     """Check whether the ledger holds a recent, larger, successful call of the model, under any name."""
-    asked = {"tenant_id": tenant_id, "limit_tokens": limit_tokens, **_HOURS}
-    return any(plain_id(name) == plain_id(model) for name in db.execute(_LARGER_CALLS, asked).scalars())
+    asked = {"tenant_id": scope.tenant_id, "limit_tokens": limit_tokens, **_HOURS}
+    return any(plain_id(name) == plain_id(model) for name in scope.db.execute(_LARGER_CALLS, asked).scalars())
 
 
 _LOWER = "tenant_id = :tenant_id and model_id = :model_id and limit_tokens < :tokens"
@@ -330,24 +329,21 @@ _DISAGREE = text(
 )
 
 
-def has_lower_limit(
-    db: Transaction, tenant_id: UUID, model: str, input_tokens: int, session_id: str | None = None
-) -> bool:
+def has_lower_limit(scope: Scope, model: str, input_tokens: int, session_id: str | None = None) -> bool:
     """Check whether a successful call of a number of tokens changes any limit learned from callers."""
-    return bool(db.execute(_HAS_LOWER, _larger(tenant_id, model, input_tokens, session_id)).scalar_one())
+    return bool(
+        scope.db.execute(_HAS_LOWER, _larger(scope.tenant_id, model, input_tokens, session_id)).scalar_one()
+    )
 
 
-def outdo_limits(
-    db: Transaction, tenant_id: UUID, model: str, input_tokens: int, session_id: str | None = None
-) -> int:
+def outdo_limits(scope: Scope, model: str, input_tokens: int, session_id: str | None = None) -> int:
     """Raise the limits proved too low by a larger successful call; an operator's limit stays.
 
     A session's report proves the session's own limit too low, and cancels an agreed limit. Other sessions
     keep their own sightings: other servers may be smaller, and the report may be wrong.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         model: The model's name as given in requests.
         input_tokens: Input tokens accepted by the provider.
         session_id: The reporting session; None for a call of our own, valid for all sessions.
@@ -355,8 +351,8 @@ def outdo_limits(
     Returns:
         Number of changed limits.
     """
-    asked = _larger(tenant_id, model, input_tokens, session_id)
-    return db.execute(_OUTDO, asked).rowcount + db.execute(_DISAGREE, asked).rowcount
+    asked = _larger(scope.tenant_id, model, input_tokens, session_id)
+    return scope.db.execute(_OUTDO, asked).rowcount + scope.db.execute(_DISAGREE, asked).rowcount
 
 
 def _larger(tenant_id: UUID, model: str, tokens: int, session_id: str | None) -> dict[str, Any]:

@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from sqlalchemy import ColumnElement, Text, case, delete, literal, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
 from context.providers.model_windows import model_ids
-from models.database import Transaction
 from models.providers.context_limit import (
     HOLDS_FOR_ITS_SESSION,
     HOLDS_FOR_THE_TENANT,
@@ -18,6 +16,7 @@ from models.providers.context_limit import (
     TenantSource,
     hold_limit,
 )
+from models.scope import Scope
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,7 @@ class KnownLimit:
     expires_at: datetime | None
 
 
-def list_limits(
-    db: Transaction, tenant_id: UUID, *, model: str | None = None, limit: int = 1_000
-) -> list[KnownLimit]:
+def list_limits(scope: Scope, *, model: str | None = None, limit: int = 1_000) -> list[KnownLimit]:
     """List the limits in force: limits of the whole tenant first, then the newest of sessions."""
     ends = timedelta(hours=LIMIT_HOURS)
     held = select(
@@ -54,7 +51,7 @@ def list_limits(
         ModelLimit.learned_at,
         case((ModelLimit.source == TenantSource.OPERATOR, None), else_=ModelLimit.learned_at + ends),
     ).where(
-        ModelLimit.tenant_id == tenant_id,
+        ModelLimit.tenant_id == scope.tenant_id,
         HOLDS_FOR_THE_TENANT,
         _is_of(ModelLimit.model_id, model),
     )
@@ -66,18 +63,17 @@ def list_limits(
         LimitSighting.seen_at,
         LimitSighting.seen_at + ends,
     ).where(
-        LimitSighting.tenant_id == tenant_id,
+        LimitSighting.tenant_id == scope.tenant_id,
         HOLDS_FOR_ITS_SESSION,
         _is_of(LimitSighting.model_id, model),
     )
-    rows = db.execute(held.order_by(ModelLimit.model).limit(limit)).all()
-    more = db.execute(seen.order_by(LimitSighting.seen_at.desc()).limit(limit - len(rows))).all()
+    rows = scope.db.execute(held.order_by(ModelLimit.model).limit(limit)).all()
+    more = scope.db.execute(seen.order_by(LimitSighting.seen_at.desc()).limit(limit - len(rows))).all()
     return [KnownLimit(*row) for row in (*rows, *more)]
 
 
 def forget_limits(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     *,
     model: str | None = None,
     session_id: str | None = None,
@@ -86,8 +82,7 @@ def forget_limits(
     """Delete limits, of a model (under any name) or session, or all limits.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         model: The model; None for every model.
         session_id: The session; None for every session and the tenant.
         learned: True to keep the limits of an operator.
@@ -96,22 +91,24 @@ def forget_limits(
         The number of limits.
     """
     of_session = LimitSighting.session_id == session_id if session_id else true()
-    gone = db.execute(
+    gone = scope.db.execute(
         delete(LimitSighting).where(
-            LimitSighting.tenant_id == tenant_id, _is_of(LimitSighting.model_id, model), of_session
+            LimitSighting.tenant_id == scope.tenant_id, _is_of(LimitSighting.model_id, model), of_session
         )
     ).rowcount
     if session_id is None:
-        held = delete(ModelLimit).where(ModelLimit.tenant_id == tenant_id, _is_of(ModelLimit.model_id, model))
+        held = delete(ModelLimit).where(
+            ModelLimit.tenant_id == scope.tenant_id, _is_of(ModelLimit.model_id, model)
+        )
         if learned:
             held = held.where(ModelLimit.source != TenantSource.OPERATOR)
-        gone += db.execute(held).rowcount
+        gone += scope.db.execute(held).rowcount
     return gone
 
 
-def set_limit(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int) -> None:
+def set_limit(scope: Scope, model: str, limit_tokens: int) -> None:
     """Set a model's window for all sessions of a tenant, as known to an operator, without expiry."""
-    hold_limit(db, tenant_id, model, limit_tokens, TenantSource.OPERATOR)
+    hold_limit(scope, model, limit_tokens, TenantSource.OPERATOR)
 
 
 def _is_of(column: InstrumentedAttribute[str], model: str | None) -> ColumnElement[bool]:

@@ -37,6 +37,7 @@ from models.database import Transaction
 from models.encryption.cipher import TextKey, has_masters
 from models.encryption.keys import TextCipher
 from models.recall.user import UserKey, recall_settings, users_of_turns
+from models.scope import Scope
 
 
 class RecallPassage(Base):
@@ -202,19 +203,17 @@ def find_progress(db: Transaction, index: RecallKey) -> Progress:
     return Progress(*row) if row else Progress()
 
 
-def is_indexed(db: Transaction, tenant_id: UUID, session: SessionState, *, through_seq: int) -> bool:
+def is_indexed(scope: Scope, session: SessionState, *, through_seq: int) -> bool:
     """Check whether recall knows every message up to a point: only then may a summary hide the messages."""
-    index = RecallKey(tenant_id, session.session_id, session.start_seq)
-    return not recall_settings().recall_is_on or find_progress(db, index).through_seq >= through_seq
+    index = RecallKey(scope.tenant_id, session.session_id, session.start_seq)
+    return not recall_settings().recall_is_on or find_progress(scope.db, index).through_seq >= through_seq
 
 
-def find_turns(
-    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int
-) -> dict[int, int]:
+def find_turns(scope: Scope, session_id: str, *, after_seq: int, up_to_seq: int) -> dict[int, int]:
     """Map each message of `(after_seq, up_to_seq]` to the turn."""
-    rows = db.execute(
+    rows = scope.db.execute(
         select(StoredMessage.seq, StoredMessage.turn_index).where(
-            StoredMessage.tenant_id == tenant_id,
+            StoredMessage.tenant_id == scope.tenant_id,
             StoredMessage.session_id == session_id,
             StoredMessage.seq > after_seq,
             StoredMessage.seq <= up_to_seq,
@@ -306,7 +305,7 @@ def _row(cells: TextCipher, index: RecallKey, passage: Passage, secret: TextKey 
 
 def _add_user_keys(db: Transaction, index: RecallKey, rows: Sequence[dict[str, Any]]) -> None:
     """Add the user keys to passages of turns with a user, for recall from the user's other sessions."""
-    users = users_of_turns(db, index.tenant_id, index.session_id, {row["turn_index"] for row in rows})
+    users = users_of_turns(Scope(db, index.tenant_id), index.session_id, {row["turn_index"] for row in rows})
     for row in rows:
         user_id = users.get(row["turn_index"])
         user = UserKey(index.tenant_id, user_id) if user_id else None
@@ -330,18 +329,18 @@ def _count_terms(db: Transaction, index: RecallKey, counts: Mapping[int, int]) -
     )
 
 
-def erase_passages(db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int, to_seq: int) -> int:
+def erase_passages(scope: Scope, session_id: str, *, from_seq: int, to_seq: int) -> int:
     """Erase the messages of a range from every index of the session, and correct the counts of terms.
 
     Returns:
         Number of removed passages. An index does not go back: the range is not read again.
     """
-    place = {"tenant_id": tenant_id, "session_id": session_id}
-    removed = db.execute(_ERASE, {**place, "from_seq": from_seq, "to_seq": to_seq}).scalar_one()
+    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
+    removed = scope.db.execute(_ERASE, {**place, "from_seq": from_seq, "to_seq": to_seq}).scalar_one()
     if removed:
-        db.execute(
+        scope.db.execute(
             delete(RecallTerm).where(
-                RecallTerm.tenant_id == tenant_id,
+                RecallTerm.tenant_id == scope.tenant_id,
                 RecallTerm.session_id == session_id,
                 RecallTerm.passages == 0,
             )

@@ -12,8 +12,8 @@ from sqlalchemy import select, text, update
 
 from models.conversations.log import TurnRow
 from models.conversations.session import lock_existing
-from models.database import Transaction
 from models.due_work.queue import WorkKind, WorkState, enqueue
+from models.scope import Scope
 from models.settings import Settings
 from models.tenants.tenant import Tenant
 
@@ -149,21 +149,19 @@ def _draw(key: int, start: int) -> int:
     return ((((key >> 32) ^ key) + (start & _STARTS) * _MIX) & _TERM) >> 24
 
 
-def recalls_users(db: Transaction, tenant_id: UUID) -> bool:
+def recalls_users(scope: Scope) -> bool:
     """Check whether the tenant wants recall across the sessions of a user."""
-    found = db.execute(select(Tenant.recalls_users).where(Tenant.tenant_id == tenant_id)).scalar()
+    found = scope.db.execute(select(Tenant.recalls_users).where(Tenant.tenant_id == scope.tenant_id)).scalar()
     return bool(found)
 
 
-def users_of_turns(
-    db: Transaction, tenant_id: UUID, session_id: str, turns: Collection[int]
-) -> dict[int, str]:
+def users_of_turns(scope: Scope, session_id: str, turns: Collection[int]) -> dict[int, str]:
     """Find the users of turns, by index; none when the tenant has recall by user switched off."""
-    rows = db.execute(
+    rows = scope.db.execute(
         select(TurnRow.turn_index, TurnRow.user_id)
         .join(Tenant, Tenant.tenant_id == TurnRow.tenant_id)
         .where(
-            TurnRow.tenant_id == tenant_id,
+            TurnRow.tenant_id == scope.tenant_id,
             TurnRow.session_id == session_id,
             TurnRow.turn_index.in_(sorted(turns)),
             TurnRow.user_id.is_not(None),
@@ -173,14 +171,14 @@ def users_of_turns(
     return {row.turn_index: str(row.user_id) for row in rows}
 
 
-def has_users(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
+def has_users(scope: Scope, session_id: str) -> bool:
     """Check whether a session is searched from other sessions: a turn has a user, and the switch is on."""
-    return recalls_users(db, tenant_id) and bool(_users_of(db, tenant_id, session_id))
+    return recalls_users(scope) and bool(_users_of(scope, session_id))
 
 
-def find_only_user(db: Transaction, tenant_id: UUID, session_id: str) -> str | None:
+def find_only_user(scope: Scope, session_id: str) -> str | None:
     """Find the only user of a session's turns; returns None without a user, or with several users."""
-    users = _users_of(db, tenant_id, session_id)
+    users = _users_of(scope, session_id)
     return users[0] if len(users) == 1 else None
 
 
@@ -190,9 +188,9 @@ _USERS = text(
 )
 
 
-def _users_of(db: Transaction, tenant_id: UUID, session_id: str) -> Sequence[str]:
+def _users_of(scope: Scope, session_id: str) -> Sequence[str]:
     """Find up to two users of a session."""
-    return db.execute(_USERS, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()
+    return scope.db.execute(_USERS, {"tenant_id": scope.tenant_id, "session_id": session_id}).scalars().all()
 
 
 USER_RECALL = "user-recall"
@@ -223,20 +221,20 @@ class UserRecall:
     given_up: int
 
 
-def switch_user_recall(db: Transaction, tenant_id: UUID, *, on: bool) -> None:
+def switch_user_recall(scope: Scope, *, on: bool) -> None:
     """Switch recall across the sessions of a user; workers add or remove the user keys of stored passages."""
-    db.execute(update(Tenant).where(Tenant.tenant_id == tenant_id).values(recalls_users=on))
-    enqueue(db, tenant_id, WorkKind.WAKE, USER_RECALL)
+    scope.db.execute(update(Tenant).where(Tenant.tenant_id == scope.tenant_id).values(recalls_users=on))
+    enqueue(scope, WorkKind.WAKE, USER_RECALL)
 
 
-def find_user_recall(db: Transaction, tenant_id: UUID) -> UserRecall:
+def find_user_recall(scope: Scope) -> UserRecall:
     """Find the state of the switch and of the work behind it."""
     waiting: Counter[str] = Counter()
-    for kind, state, pieces in db.execute(_STATES, {"tenant_id": tenant_id}):
+    for kind, state, pieces in scope.db.execute(_STATES, {"tenant_id": scope.tenant_id}):
         waiting["dead" if state == WorkState.DEAD else kind] += pieces
     sessions = waiting[WorkKind.USER_KEYS]
     is_settled = not sessions and not waiting[WorkKind.WAKE]
-    return UserRecall(recalls_users(db, tenant_id), is_settled, sessions, waiting["dead"])
+    return UserRecall(recalls_users(scope), is_settled, sessions, waiting["dead"])
 
 
 _SESSIONS = text(
@@ -245,10 +243,10 @@ _SESSIONS = text(
 )
 
 
-def list_named_sessions(db: Transaction, tenant_id: UUID, *, after: str, most: int) -> list[str]:
+def list_named_sessions(scope: Scope, *, after: str, most: int) -> list[str]:
     """List the sessions with turns that name a user, in the order of the ids."""
-    asked = {"tenant_id": tenant_id, "after": after, "most": most}
-    return list(db.execute(_SESSIONS, asked).scalars())
+    asked = {"tenant_id": scope.tenant_id, "after": after, "most": most}
+    return list(scope.db.execute(_SESSIONS, asked).scalars())
 
 
 _WANTED = text("""
@@ -282,29 +280,28 @@ _REMOVE = text("""
 """)
 
 
-def follow_switch(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> int:
+def follow_switch(scope: Scope, session_id: str, *, most: int) -> int:
     """Add or remove the user keys of some stored passages of a session, as the switch says now.
 
     The session is locked meanwhile: the lock waits for an indexing worker with the former state of the
     switch. Safe to call again.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         session_id: The session.
         most: Maximum number of passages, >= 1.
 
     Returns:
         Number of changed passages; fewer than `most` when the session follows the switch now, or is gone.
     """
-    if not lock_existing(db, tenant_id, [session_id]):
+    if not lock_existing(scope, [session_id]):
         return 0
-    place = {"tenant_id": tenant_id, "session_id": session_id}
-    if not recalls_users(db, tenant_id):
-        return db.execute(_REMOVE, {**place, "most": most}).rowcount
+    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
+    if not recalls_users(scope):
+        return scope.db.execute(_REMOVE, {**place, "most": most}).rowcount
     changed = 0
-    while changed < most and (user_id := db.execute(_WANTED, place).scalar()) is not None:
-        halves = UserKey(tenant_id, user_id).halves
+    while changed < most and (user_id := scope.db.execute(_WANTED, place).scalar()) is not None:
+        halves = UserKey(scope.tenant_id, user_id).halves
         named = {"user_id": user_id, "ones_in": list(halves), "halves": list(halves.values())}
-        changed += db.execute(_ADD, {**place, **named, "most": most - changed}).rowcount
+        changed += scope.db.execute(_ADD, {**place, **named, "most": most - changed}).rowcount
     return changed

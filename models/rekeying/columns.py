@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
-from uuid import UUID
 
 from sqlalchemy import text
 
-from models.database import Transaction
 from models.encryption.cipher import MARK
 from models.encryption.keys import TextCipher, TextUnavailableError
+from models.scope import Scope
 
 
 class Form(StrEnum):
@@ -115,9 +114,7 @@ COLUMNS = (
 _CAST = {Form.OBJECT: "cast(:changed as jsonb)", Form.TERMS: "cast(:changed as text[])"}
 
 
-def find_cells(
-    db: Transaction, tenant_id: UUID, column: TextColumn, *, sealed: bool, most: int
-) -> Sequence[Any]:
+def find_cells(scope: Scope, column: TextColumn, *, sealed: bool, most: int) -> Sequence[Any]:
     """Find rows with a sealed or unsealed cell, locked until the transaction ends; busy rows stay out."""
     names = ", ".join(dict.fromkeys((*column.row, *column.key)))
     condition = _SEALED[column.form].format(name=column.name)
@@ -127,12 +124,11 @@ def find_cells(
         where tenant_id = :tenant_id and {_filled(column)} and {wanted}
         limit :most for no key update skip locked
     """  # noqa: S608 (names of our own)
-    return db.execute(text(statement), {"tenant_id": tenant_id, "most": most}).mappings().all()
+    return scope.db.execute(text(statement), {"tenant_id": scope.tenant_id, "most": most}).mappings().all()
 
 
 def sealed_page(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     column: TextColumn,
     *,
     after: Sequence[Any] = (),
@@ -142,8 +138,7 @@ def sealed_page(
     """Load rows with a sealed cell, in the order of the keys.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the rows.
+        scope: The transaction and its tenant.
         column: The column.
         after: Key of the row before the page; empty for the first page.
         row: Key of the only wanted row, to be locked; empty for all.
@@ -161,7 +156,11 @@ def sealed_page(
             {follows}
         order by {ordered} limit :most {lock}
     """  # noqa: S608 (names of our own)
-    return db.execute(text(statement), {"tenant_id": tenant_id, "most": most, **values}).mappings().all()
+    return (
+        scope.db.execute(text(statement), {"tenant_id": scope.tenant_id, "most": most, **values})
+        .mappings()
+        .all()
+    )
 
 
 def opens(cells: TextCipher, column: TextColumn, row: Mapping[str, Any]) -> bool:
@@ -183,14 +182,11 @@ def open_cell(cells: TextCipher, column: TextColumn, row: Mapping[str, Any]) -> 
     return _OPEN[column.form](cells, column.cell, row["stored"], [row[name] for name in column.row])
 
 
-def change_cells(
-    db: Transaction, tenant_id: UUID, column: TextColumn, *, to: Literal["sealed", "plain"], most: int
-) -> int:
+def change_cells(scope: Scope, column: TextColumn, *, to: Literal["sealed", "plain"], most: int) -> int:
     """Seal some unsealed cells of a column, or open some sealed cells.
 
     Args:
-        db: A transaction; the rows are locked until it ends.
-        tenant_id: The tenant of the cells.
+        scope: The transaction and its tenant.
         column: The column.
         to: New form of the cells.
         most: Maximum number of rows.
@@ -201,8 +197,8 @@ def change_cells(
     Raises:
         TextUnavailableError: The tenant's key is not available; nothing was changed.
     """
-    cells = TextCipher(db, tenant_id)
-    rows = find_cells(db, tenant_id, column, sealed=to == "plain", most=most)
+    cells = scope.cells
+    rows = find_cells(scope, column, sealed=to == "plain", most=most)
     found = " and ".join(f"{name} = :{name}" for name in column.key)
     value = _CAST.get(column.form, ":changed")
     statement = text(
@@ -210,7 +206,7 @@ def change_cells(
     )
     changes = [_change(cells, column, row, to) for row in rows]
     if changes:
-        db.execute(statement, [{**change, "tenant_id": tenant_id} for change in changes])
+        scope.db.execute(statement, [{**change, "tenant_id": scope.tenant_id} for change in changes])
     return len(changes)
 
 
@@ -289,14 +285,14 @@ def _filled(column: TextColumn) -> str:
     return f"{column.name} is not null"
 
 
-def count_cells(db: Transaction, tenant_id: UUID, column: TextColumn) -> tuple[int, int]:
+def count_cells(scope: Scope, column: TextColumn) -> tuple[int, int]:
     """Count a tenant's sealed and plain cells."""
     sealed = _SEALED[column.form].format(name=column.name)
     statement = f"""
         select count(*) filter (where {sealed}), count(*) filter (where not {sealed})
         from {column.table} where tenant_id = :tenant_id and {_filled(column)}
     """  # noqa: S608 (names of our own)
-    row = db.execute(text(statement), {"tenant_id": tenant_id}).one()
+    row = scope.db.execute(text(statement), {"tenant_id": scope.tenant_id}).one()
     return int(row[0]), int(row[1])
 
 
@@ -308,9 +304,11 @@ _STALE = text(
 )
 
 
-def find_stale_indexes(db: Transaction, tenant_id: UUID, *, keyed: bool, most: int) -> list[str]:
+def find_stale_indexes(scope: Scope, *, keyed: bool, most: int) -> list[str]:
     """Find sessions with a recall index with terms hashed the other way."""
-    return list(db.execute(_STALE, {"tenant_id": tenant_id, "keyed": keyed, "most": most}).scalars())
+    return list(
+        scope.db.execute(_STALE, {"tenant_id": scope.tenant_id, "keyed": keyed, "most": most}).scalars()
+    )
 
 
 _MARK_INDEX = text(
@@ -318,9 +316,9 @@ _MARK_INDEX = text(
 )
 
 
-def mark_index(db: Transaction, tenant_id: UUID, session_id: str, *, keyed: bool) -> None:
+def mark_index(scope: Scope, session_id: str, *, keyed: bool) -> None:
     """Record the new hashing of a session's index terms; the indexes are empty at this moment."""
-    db.execute(_MARK_INDEX, {"tenant_id": tenant_id, "session_id": session_id, "keyed": keyed})
+    scope.db.execute(_MARK_INDEX, {"tenant_id": scope.tenant_id, "session_id": session_id, "keyed": keyed})
 
 
 _DROP_PARTS = text(
@@ -328,6 +326,6 @@ _DROP_PARTS = text(
 )
 
 
-def drop_other_parts(db: Transaction, tenant_id: UUID, *, sealed: bool) -> int:
+def drop_other_parts(scope: Scope, *, sealed: bool) -> int:
     """Delete unsealed, or sealed, finished chunks: the summary makes the chunks again."""
-    return db.execute(_DROP_PARTS, {"tenant_id": tenant_id, "sealed": sealed}).rowcount
+    return scope.db.execute(_DROP_PARTS, {"tenant_id": scope.tenant_id, "sealed": sealed}).rowcount

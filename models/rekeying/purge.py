@@ -8,10 +8,9 @@ from sqlalchemy import text
 
 from models.artifacts.artifact import drop_unused
 from models.conversations.session import lock_existing
-from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.cipher import find_uncleared, note_cleared, seals
-from models.encryption.keys import NO_KEY, TextCipher, TextUnavailableError, has_key
+from models.encryption.keys import NO_KEY, TextUnavailableError, has_key
 from models.erasure.derived import drop_artifact_work, drop_plans, rewind_index
 from models.erasure.kept_receipts import keep_receipt
 from models.erasure.log import Receipt
@@ -19,6 +18,7 @@ from models.erasure.messages import forget_summaries, remove_messages
 from models.erasure.sessions import WHOLE_LOG, erase_session
 from models.rekeying.columns import COLUMNS, TextColumn, drop_other_parts, mark_index, opens, sealed_page
 from models.rekeying.rotation import AT_ONCE, Transactions
+from models.scope import Scope
 from models.shadow.reads import lapse_sealed_reads
 
 Rows = Sequence[Mapping[str, Any]]
@@ -45,9 +45,10 @@ def shed_unreadable(
             taken for lost.
     """
     with transactions() as db:
+        scope = Scope(db, tenant_id)
         forgotten = find_uncleared(db, tenant_id)
-        drop_other_parts(db, tenant_id, sealed=False)
-        lapse_sealed_reads(db, tenant_id)
+        drop_other_parts(scope, sealed=False)
+        lapse_sealed_reads(scope)
     for column in COLUMNS:
         if (column.table, column.name) in _SHED:
             yield from _shed(transactions, tenant_id, column, most)
@@ -62,11 +63,12 @@ def _shed(
     shed, after = _SHED[column.table, column.name], list[Any]()
     while True:
         with transactions() as db:
-            page = sealed_page(db, tenant_id, column, after=after, most=most)
-            lost = _unreadable(db, tenant_id, column, page)
+            scope = Scope(db, tenant_id)
+            page = sealed_page(scope, column, after=after, most=most)
+            lost = _unreadable(scope, column, page)
             if lost:
-                lost = _held(db, tenant_id, column, lost)
-                shed(db, tenant_id, lost)
+                lost = _held(scope, column, lost)
+                shed(scope, lost)
         if lost:
             yield column.cell, len(lost)
         if len(page) < most:
@@ -78,28 +80,28 @@ _OF_SESSIONS = frozenset({"message", "summary", "recall_passage"})
 """Tables with rows written under the lock of the session."""
 
 
-def _held(db: Transaction, tenant_id: UUID, column: TextColumn, lost: Rows) -> Rows:
+def _held(scope: Scope, column: TextColumn, lost: Rows) -> Rows:
     """Lock the rows, and read the rows again: text stored anew meanwhile stays."""
     if column.table in _OF_SESSIONS:
-        lock_existing(db, tenant_id, _sessions(lost))
+        lock_existing(scope, _sessions(lost))
     rows = [
         row
         for one in lost
-        for row in sealed_page(db, tenant_id, column, row=[one[name] for name in column.key], most=1)
+        for row in sealed_page(scope, column, row=[one[name] for name in column.key], most=1)
     ]
-    return _unreadable(db, tenant_id, column, rows)
+    return _unreadable(scope, column, rows)
 
 
-def _unreadable(db: Transaction, tenant_id: UUID, column: TextColumn, page: Rows) -> Rows:
+def _unreadable(scope: Scope, column: TextColumn, page: Rows) -> Rows:
     """Filter the rows not opened by the tenant's key.
 
     The key is looked up after the rows were read: a row is stored together with the sealing key, or after.
     """
     if not page:
         return ()
-    cells = TextCipher(db, tenant_id)
+    cells = scope.cells
     if cells.key_at_hand() is None:
-        if has_key(db, tenant_id):
+        if has_key(scope.db, scope.tenant_id):
             raise TextUnavailableError(NO_KEY)
         return page
     return [row for row in page if not opens(cells, column, row)]
@@ -130,32 +132,32 @@ _EMPTY = text(
 """Empty bodies allow the search for pairs; the words cannot be read."""
 
 
-def _shed_messages(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
+def _shed_messages(scope: Scope, lost: Rows) -> None:
     for session_id in _sessions(lost):
-        place = {"tenant_id": tenant_id, "session_id": session_id}
+        place = {"tenant_id": scope.tenant_id, "session_id": session_id}
         seqs = [row["seq"] for row in lost if row["session_id"] == session_id]
-        turn_ids = list(db.execute(_TURNS_OF, {**place, "seqs": seqs}).scalars())
-        messages = db.execute(_SEQS, {**place, "turn_ids": turn_ids}).all()
+        turn_ids = list(scope.db.execute(_TURNS_OF, {**place, "seqs": seqs}).scalars())
+        messages = scope.db.execute(_SEQS, {**place, "turn_ids": turn_ids}).all()
         gone = [message.seq for message in messages if message.is_lost]
         if len(gone) == len(messages):
-            keep_receipt(db, tenant_id, "session", session_id, erase_session(db, tenant_id, session_id))
+            keep_receipt(scope, "session", session_id, erase_session(scope, session_id))
         elif gone:
-            db.execute(_EMPTY, {**place, "seqs": gone})
-            remove_messages(db, tenant_id, session_id, gone, reach=WHOLE_LOG)
-            db.execute(_FORGET_TURNS, {**place, "turn_ids": turn_ids})
+            scope.db.execute(_EMPTY, {**place, "seqs": gone})
+            remove_messages(scope, session_id, gone, reach=WHOLE_LOG)
+            scope.db.execute(_FORGET_TURNS, {**place, "turn_ids": turn_ids})
 
 
-def _shed_summaries(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
+def _shed_summaries(scope: Scope, lost: Rows) -> None:
     for session_id in _sessions(lost):
         versions = [row["version"] for row in lost if row["session_id"] == session_id]
-        forget_summaries(db, tenant_id, session_id, versions)
+        forget_summaries(scope, session_id, versions)
 
 
-def _shed_passages(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
+def _shed_passages(scope: Scope, lost: Rows) -> None:
     for session_id in _sessions(lost):
-        rewind_index(db, tenant_id, session_id, from_seq=1)
-        mark_index(db, tenant_id, session_id, keyed=seals())
-        enqueue(db, tenant_id, WorkKind.RECALL, session_id)
+        rewind_index(scope, session_id, from_seq=1)
+        mark_index(scope, session_id, keyed=seals())
+        enqueue(scope, WorkKind.RECALL, session_id)
 
 
 def _sessions(rows: Rows) -> list[str]:
@@ -168,18 +170,18 @@ _UNTIE = [
 ]
 
 
-def _shed_artifacts(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
+def _shed_artifacts(scope: Scope, lost: Rows) -> None:
     artifact_ids = sorted({row["artifact_id"] for row in lost})
     for untie in _UNTIE:
-        db.execute(untie, {"tenant_id": tenant_id, "artifact_ids": artifact_ids})
-    drop_artifact_work(db, tenant_id, drop_unused(db, tenant_id, artifact_ids), Receipt())
+        scope.db.execute(untie, {"tenant_id": scope.tenant_id, "artifact_ids": artifact_ids})
+    drop_artifact_work(scope, drop_unused(scope, artifact_ids), Receipt())
 
 
-def _shed_plans(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
-    drop_plans(db, tenant_id, sorted({row["plan_id"] for row in lost}), Receipt())
+def _shed_plans(scope: Scope, lost: Rows) -> None:
+    drop_plans(scope, sorted({row["plan_id"] for row in lost}), Receipt())
 
 
-_Shed = Callable[[Transaction, UUID, Rows], None]
+_Shed = Callable[[Scope, Rows], None]
 
 
 def _rows_of(table: str, change: str) -> _Shed:
@@ -188,8 +190,10 @@ def _rows_of(table: str, change: str) -> _Shed:
     found = " and ".join(f"{name} = :{name}" for name in key)
     statement = text(f"{change} where tenant_id = :tenant_id and {found}")
 
-    def shed(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
-        db.execute(statement, [{"tenant_id": tenant_id, **{name: row[name] for name in key}} for row in lost])
+    def shed(scope: Scope, lost: Rows) -> None:
+        scope.db.execute(
+            statement, [{"tenant_id": scope.tenant_id, **{name: row[name] for name in key}} for row in lost]
+        )
 
     return shed
 

@@ -40,6 +40,7 @@ from models.rekeying.columns import (
     open_cell,
     sealed_page,
 )
+from models.scope import Scope
 from models.shadow.reads import lapse_sealed_reads
 from models.tenants.tenant import Tenant
 
@@ -68,7 +69,7 @@ _MOVE = text(
 """If an equal entry was requested meanwhile, the new entry stays."""
 
 
-def rekey_readings(db: Transaction, tenant_id: UUID, *, to: Literal["sealed", "plain"], most: int) -> int:
+def rekey_readings(scope: Scope, *, to: Literal["sealed", "plain"], most: int) -> int:
     """Change some entries of the focus cache to the other kind of key, and seal the words for the new cell.
 
     Returns:
@@ -77,14 +78,14 @@ def rekey_readings(db: Transaction, tenant_id: UUID, *, to: Literal["sealed", "p
     Raises:
         TextUnavailableError: The tenant's key is not available; nothing was changed.
     """
-    cells = TextCipher(db, tenant_id)
-    asked = {"tenant_id": tenant_id, "keyed": to == "plain", "most": most}
-    rows = db.execute(_FIND, asked).mappings().all()
+    cells = scope.cells
+    asked = {"tenant_id": scope.tenant_id, "keyed": to == "plain", "most": most}
+    rows = scope.db.execute(_FIND, asked).mappings().all()
     for row in rows:
         old = SummaryKey(**{name: row[name] for name in _PARTS})
-        place = {"tenant_id": tenant_id, **old.__dict__}
-        if not db.execute(_MOVE, {**place, **_moved(cells, old, row, to)}).rowcount:
-            db.execute(_DROP, place)
+        place = {"tenant_id": scope.tenant_id, **old.__dict__}
+        if not scope.db.execute(_MOVE, {**place, **_moved(cells, old, row, to)}).rowcount:
+            scope.db.execute(_DROP, place)
     return len(rows)
 
 
@@ -176,15 +177,16 @@ def change_rows(
     while sessions := _rewind(transactions, tenant_id, keyed=to == "sealed", most=most):
         yield "recall index", sessions
     with transactions() as db:
-        drop_other_parts(db, tenant_id, sealed=to == "sealed")
+        scope = Scope(db, tenant_id)
+        drop_other_parts(scope, sealed=to == "sealed")
         if to == "plain":
-            lapse_sealed_reads(db, tenant_id)
+            lapse_sealed_reads(scope)
     yield from _rekey(transactions, tenant_id, to=to, most=most)
     for column in COLUMNS:
         changed = most
         while changed == most:
             with transactions() as db:
-                changed = change_cells(db, tenant_id, column, to=to, most=most)
+                changed = change_cells(Scope(db, tenant_id), column, to=to, most=most)
             if changed:
                 yield column.cell, changed
 
@@ -194,30 +196,31 @@ def _rekey(
 ) -> Iterator[tuple[str, int]]:
     """Move entries to the other kind of key; plans for a context are deleted and made again."""
     with transactions() as db:
-        drop_other_questions(db, tenant_id, keyed=to == "sealed")
+        drop_other_questions(Scope(db, tenant_id), keyed=to == "sealed")
     changed = most
     while changed == most:
         with transactions() as db:
-            changed = rekey_readings(db, tenant_id, to=to, most=most)
+            changed = rekey_readings(Scope(db, tenant_id), to=to, most=most)
         if changed:
             yield "artifact_summary.focus_key", changed
 
 
 def _rewind(transactions: Transactions, tenant_id: UUID, *, keyed: bool, most: int) -> int:
     with transactions() as db:
-        sessions = find_stale_indexes(db, tenant_id, keyed=keyed, most=most)
-        lock_existing(db, tenant_id, sorted(sessions))
+        scope = Scope(db, tenant_id)
+        sessions = find_stale_indexes(scope, keyed=keyed, most=most)
+        lock_existing(scope, sorted(sessions))
         for session_id in sessions:
-            rewind_index(db, tenant_id, session_id, from_seq=1)
-            mark_index(db, tenant_id, session_id, keyed=keyed)
-            enqueue(db, tenant_id, WorkKind.RECALL, session_id)
+            rewind_index(scope, session_id, from_seq=1)
+            mark_index(scope, session_id, keyed=keyed)
+            enqueue(scope, WorkKind.RECALL, session_id)
     return len(sessions)
 
 
-def forget_text_key(db: Transaction, tenant_id: UUID) -> bool:
+def forget_text_key(scope: Scope) -> bool:
     """Delete a tenant's key: sealed text is lost, except in backups with the key. False without a key."""
-    keep_no_longer(tenant_id)
-    return delete_key(db, tenant_id)
+    keep_no_longer(scope.tenant_id)
+    return delete_key(scope.db, scope.tenant_id)
 
 
 def list_text_tenants(db: Transaction) -> list[tuple[UUID, str, str | None]]:
@@ -258,7 +261,7 @@ class CountedCells:
 
 
 def count_text(
-    db: Transaction, tenant_id: UUID, columns: Sequence[TextColumn], *, by_opening: bool = False
+    scope: Scope, columns: Sequence[TextColumn], *, by_opening: bool = False
 ) -> dict[str, CountedCells]:
     """Count the cells of columns, by column.
 
@@ -266,20 +269,19 @@ def count_text(
     may belong to a forgotten key, since a trial reads all cells. Digests hold no text, and count as readable.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the text.
+        scope: The transaction and its tenant.
         columns: The columns.
         by_opening: True to try each cell in any case.
     """
-    cells = TextCipher(db, tenant_id)
-    by_opening = by_opening or bool(find_uncleared(db, tenant_id))
+    cells = scope.cells
+    by_opening = by_opening or bool(find_uncleared(scope.db, scope.tenant_id))
     counted = {}
     for column in columns:
-        sealed, plain = count_cells(db, tenant_id, column)
+        sealed, plain = count_cells(scope, column)
         lost = Counter[Unreadable]()
         if sealed and column.form is not Form.DIGEST:
             why = _why_none(cells)
-            lost = Counter({why: sealed}) if why else _tried(db, cells, column) if by_opening else lost
+            lost = Counter({why: sealed}) if why else _tried(scope.db, cells, column) if by_opening else lost
         counted[column.cell] = CountedCells(sealed - lost.total(), plain, lost)
     return counted
 
@@ -296,7 +298,7 @@ def _why_none(cells: TextCipher) -> Unreadable | None:
 def _tried(db: Transaction, cells: TextCipher, column: TextColumn) -> Counter[Unreadable]:
     lost, after = Counter[Unreadable](), list[Any]()
     while True:
-        page = sealed_page(db, cells.tenant_id, column, after=after, most=CELLS_AT_ONCE)
+        page = sealed_page(Scope(db, cells.tenant_id), column, after=after, most=CELLS_AT_ONCE)
         for row in page:
             try:
                 open_cell(cells, column, row)

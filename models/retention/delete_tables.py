@@ -13,6 +13,7 @@ from models.database import Transaction
 from models.erasure.log import Receipt
 from models.erasure.sessions import erase_session
 from models.retention.tenant_policy import note_gone
+from models.scope import Scope
 
 LOOKED_AT = 2_000
 """Maximum number of rows read by a statement."""
@@ -154,9 +155,9 @@ def erase_if_old(db: Transaction, place: Place, *, general: int) -> Receipt | No
     values = {"tenant_id": tenant_id, "session_id": session_id, "general": general}
     if db.execute(_HOLD_IF_OLD, values).one_or_none() is None:
         return None
-    receipt = erase_session(db, tenant_id, session_id)
-    note_gone(db, tenant_id, "session", 1)
-    note_gone(db, tenant_id, "message", receipt.rows["message"])
+    receipt = erase_session(Scope(db, tenant_id), session_id)
+    note_gone(Scope(db, tenant_id), "session", 1)
+    note_gone(Scope(db, tenant_id), "message", receipt.rows["message"])
     return receipt
 
 
@@ -262,15 +263,15 @@ def drop_old_summaries(db: Transaction, place: Place, *, general: int) -> int:
     tenant_id, session_id = place
     values = {"tenant_id": tenant_id, "session_id": session_id, "general": general}
     keep = db.execute(_HOLD, values).scalar()
-    gone = keep_newest(db, tenant_id, session_id, most=keep) if keep else 0
-    note_gone(db, tenant_id, "summary", gone)
+    gone = keep_newest(Scope(db, tenant_id), session_id, most=keep) if keep else 0
+    note_gone(Scope(db, tenant_id), "summary", gone)
     return gone
 
 
 def _count(db: Transaction, name: str, found: object) -> int:
     total = 0
     for row in found:  # type: ignore[attr-defined]
-        note_gone(db, row.tenant_id, name, row.rows)
+        note_gone(Scope(db, row.tenant_id), name, row.rows)
         total += row.rows
     return total
 
@@ -326,5 +327,5 @@ def drop_old_counts(db: Transaction, *, days: int, most: int) -> int:
 def _run(db: Transaction, name: str, statement: TextClause, *, days: int, most: int) -> int:
     gone = Counter({row.tenant_id: row.rows for row in db.execute(statement, {"days": days, "most": most})})
     for tenant_id, rows in gone.items():
-        note_gone(db, tenant_id, name, rows)
+        note_gone(Scope(db, tenant_id), name, rows)
     return gone.total()

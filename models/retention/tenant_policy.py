@@ -3,7 +3,6 @@
 from dataclasses import asdict, dataclass, fields
 from datetime import date, datetime
 from functools import lru_cache
-from uuid import UUID
 
 from pydantic import Field
 from sqlalchemy import BigInteger, CheckConstraint, Date, func, select, text
@@ -12,6 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, TenantKey
 from models.database import Transaction
+from models.scope import Scope
 from models.settings import Settings
 
 
@@ -125,27 +125,27 @@ class Retention:
 NAMES = tuple(field.name for field in fields(Retention))
 
 
-def find_retention(db: Transaction, tenant_id: UUID) -> Retention:
+def find_retention(scope: Scope) -> Retention:
     """Find a tenant's own wishes; all None without wishes."""
     columns = [getattr(StoredRetention, name) for name in NAMES]
-    row = db.execute(select(*columns).where(StoredRetention.tenant_id == tenant_id)).one_or_none()
+    row = scope.db.execute(select(*columns).where(StoredRetention.tenant_id == scope.tenant_id)).one_or_none()
     return Retention(*row) if row else Retention()
 
 
-def put_retention(db: Transaction, tenant_id: UUID, wishes: Retention) -> None:
+def put_retention(scope: Scope, wishes: Retention) -> None:
     """Replace a tenant's wishes."""
-    row = insert(StoredRetention).values(tenant_id=tenant_id, **asdict(wishes))
-    db.execute(
+    row = insert(StoredRetention).values(tenant_id=scope.tenant_id, **asdict(wishes))
+    scope.db.execute(
         row.on_conflict_do_update(
             index_elements=[StoredRetention.tenant_id], set_={**asdict(wishes), "updated_at": func.now()}
         )
     )
 
 
-def note_gone(db: Transaction, tenant_id: UUID, name: str, rows: int) -> None:
+def note_gone(scope: Scope, name: str, rows: int) -> None:
     """Count deleted rows, in the transaction of the deletion."""
     if rows:
-        db.execute(_NOTE, {"tenant_id": tenant_id, "name": name, "rows": rows})
+        scope.db.execute(_NOTE, {"tenant_id": scope.tenant_id, "name": name, "rows": rows})
 
 
 _NOTE = text(
@@ -157,9 +157,9 @@ _NOTE = text(
 )
 
 
-def list_gone(db: Transaction, tenant_id: UUID, *, days: int) -> list[tuple[date, str, int]]:
+def list_gone(scope: Scope, *, days: int) -> list[tuple[date, str, int]]:
     """List the deletions of the last days, newest first: day, name, rows."""
-    found = db.execute(_GONE, {"tenant_id": tenant_id, "days": days})
+    found = scope.db.execute(_GONE, {"tenant_id": scope.tenant_id, "days": days})
     return [(row.day, row.name, row.rows) for row in found]
 
 

@@ -12,8 +12,7 @@ from context.shadow.facts import Needs, count_blocked, count_loss, needs_of
 from context.types import Message
 from models.conversations.history import load_oldest
 from models.conversations.session import Session
-from models.database import Transaction
-from models.encryption.keys import TextCipher
+from models.scope import Scope
 from models.shadow.reads import ReadState, ShadowRead, open_salt
 
 MOST_OF_A_TURN = 400
@@ -73,21 +72,21 @@ _GOES_ON = and_(
 )
 
 
-def take_waiting(db: Transaction, tenant_id: UUID, *, most: int) -> list[Waiting]:
+def take_waiting(scope: Scope, *, most: int) -> list[Waiting]:
     """Lock records with an arrived turn, the oldest first; rows locked by others are passed over."""
-    rows: Sequence[Any] = db.execute(
+    rows: Sequence[Any] = scope.db.execute(
         select(*_COLUMNS)
         .join(Session, _GOES_ON)
-        .where(ShadowRead.tenant_id == tenant_id, ShadowRead.state == ReadState.WAITING)
+        .where(ShadowRead.tenant_id == scope.tenant_id, ShadowRead.state == ReadState.WAITING)
         .order_by(ShadowRead.made_at, ShadowRead.read_id)
         .limit(most)
         .with_for_update(of=ShadowRead, skip_locked=True)
     ).all()
-    cells, waiting = TextCipher(db, tenant_id), [Waiting(*row) for row in rows]
+    cells, waiting = scope.cells, [Waiting(*row) for row in rows]
     return [replace(one, salt=open_salt(cells, one.salt, one.read_id, one.part)) for one in waiting]
 
 
-def judge(db: Transaction, tenant_id: UUID, waiting: Sequence[Waiting]) -> list[TurnLosses]:
+def judge(scope: Scope, waiting: Sequence[Waiting]) -> list[TurnLosses]:
     """Count the needs of the turns in each window; the digests go, the numbers stay.
 
     Returns:
@@ -98,17 +97,16 @@ def judge(db: Transaction, tenant_id: UUID, waiting: Sequence[Waiting]) -> list[
     for one in waiting:
         place = (one.session_id, one.after_seq, one.new_messages)
         if place not in needs:
-            needs[place] = needs_of(_turn(db, tenant_id, one), new=one.new_messages)
+            needs[place] = needs_of(_turn(scope, one), new=one.new_messages)
         found.append(_found(one, needs[place]))
-        _store(db, tenant_id, one, found[-1])
+        _store(scope, one, found[-1])
     return found
 
 
-def _turn(db: Transaction, tenant_id: UUID, one: Waiting) -> list[Message]:
+def _turn(scope: Scope, one: Waiting) -> list[Message]:
     """Load the messages after the read, up to the start of the turn after the next turn."""
     messages = load_oldest(
-        db,
-        tenant_id,
+        scope,
         one.session_id,
         after_seq=one.after_seq,
         up_to_seq=one.after_seq + MOST_OF_A_TURN,
@@ -131,11 +129,11 @@ def _found(one: Waiting, needs: Needs) -> TurnLosses:
 _NO_DIGESTS: Mapping[str, Any] = {"salt": None, "held": None, "lacking": None, "hidden": None}
 
 
-def _store(db: Transaction, tenant_id: UUID, one: Waiting, found: TurnLosses) -> None:
-    db.execute(
+def _store(scope: Scope, one: Waiting, found: TurnLosses) -> None:
+    scope.db.execute(
         update(ShadowRead)
         .where(
-            ShadowRead.tenant_id == tenant_id,
+            ShadowRead.tenant_id == scope.tenant_id,
             ShadowRead.read_id == one.read_id,
             ShadowRead.part == one.part,
         )
@@ -151,17 +149,17 @@ def _store(db: Transaction, tenant_id: UUID, one: Waiting, found: TurnLosses) ->
     )
 
 
-def lapse_old(db: Transaction, tenant_id: UUID, *, wait: timedelta) -> int:
+def lapse_old(scope: Scope, *, wait: timedelta) -> int:
     """Lapse records without a turn for too long, or with a restarted session. Returns the record count."""
     began_anew = exists().where(
         Session.tenant_id == ShadowRead.tenant_id,
         Session.session_id == ShadowRead.session_id,
         Session.generation > ShadowRead.generation,
     )
-    return db.execute(
+    return scope.db.execute(
         update(ShadowRead)
         .where(
-            ShadowRead.tenant_id == tenant_id,
+            ShadowRead.tenant_id == scope.tenant_id,
             ShadowRead.state == ReadState.WAITING,
             (ShadowRead.made_at < func.now() - wait) | began_anew,
         )
@@ -169,7 +167,9 @@ def lapse_old(db: Transaction, tenant_id: UUID, *, wait: timedelta) -> int:
     ).rowcount
 
 
-def any_waiting(db: Transaction, tenant_id: UUID) -> bool:
+def any_waiting(scope: Scope) -> bool:
     """Check whether a record still waits for a turn."""
-    waiting = select(exists().where(ShadowRead.tenant_id == tenant_id, ShadowRead.state == ReadState.WAITING))
-    return bool(db.execute(waiting).scalar_one())
+    waiting = select(
+        exists().where(ShadowRead.tenant_id == scope.tenant_id, ShadowRead.state == ReadState.WAITING)
+    )
+    return bool(scope.db.execute(waiting).scalar_one())

@@ -31,6 +31,7 @@ from models.base import Base, CreatedAt, TenantKey, run_after_create
 from models.catalogs.model_profile import price_per_input_token
 from models.database import Transaction
 from models.encryption.keys import TextCipher
+from models.scope import Scope
 from models.settings import Settings
 
 
@@ -172,21 +173,21 @@ class Switch:
     updated_at: datetime | None = None
 
 
-def find_switch(db: Transaction, tenant_id: UUID, *, default: Collection[ShadowPart] = ()) -> Switch:
+def find_switch(scope: Scope, *, default: Collection[ShadowPart] = ()) -> Switch:
     """Find the parts of a tenant in shadow; the default without a switch."""
-    row = db.execute(
-        select(ShadowSwitch.parts, ShadowSwitch.updated_at).where(ShadowSwitch.tenant_id == tenant_id)
+    row = scope.db.execute(
+        select(ShadowSwitch.parts, ShadowSwitch.updated_at).where(ShadowSwitch.tenant_id == scope.tenant_id)
     ).one_or_none()
     if row is None:
         return Switch(frozenset(default))
     return Switch(frozenset(part for part in ShadowPart if part in row.parts), row.updated_at)
 
 
-def set_switch(db: Transaction, tenant_id: UUID, parts: Collection[ShadowPart]) -> None:
+def set_switch(scope: Scope, parts: Collection[ShadowPart]) -> None:
     """Put exactly the given parts in shadow; with no parts, take all out, at any default."""
     names = sorted(parts)
-    row = upsert(ShadowSwitch).values(tenant_id=tenant_id, parts=names)
-    db.execute(
+    row = upsert(ShadowSwitch).values(tenant_id=scope.tenant_id, parts=names)
+    scope.db.execute(
         row.on_conflict_do_update(
             index_elements=[ShadowSwitch.tenant_id],
             set_={"parts": row.excluded.parts, "updated_at": func.now()},
@@ -195,11 +196,13 @@ def set_switch(db: Transaction, tenant_id: UUID, parts: Collection[ShadowPart]) 
     )
 
 
-def record_reads(db: Transaction, tenant_id: UUID, rows: Collection[dict[str, Any]]) -> None:
+def record_reads(scope: Scope, rows: Collection[dict[str, Any]]) -> None:
     """Store the parts of a read; each row names columns of `ShadowRead`."""
     if rows:
-        cells = TextCipher(db, tenant_id)
-        db.execute(insert(ShadowRead), [{**_sealed(cells, row), "tenant_id": tenant_id} for row in rows])
+        cells = scope.cells
+        scope.db.execute(
+            insert(ShadowRead), [{**_sealed(cells, row), "tenant_id": scope.tenant_id} for row in rows]
+        )
 
 
 def _sealed(cells: TextCipher, row: dict[str, Any]) -> dict[str, Any]:
@@ -225,9 +228,9 @@ _LAPSE_SEALED = text(
 )
 
 
-def lapse_sealed_reads(db: Transaction, tenant_id: UUID) -> int:
+def lapse_sealed_reads(scope: Scope) -> int:
     """Lapse the waiting records with a sealed salt: the key is about to go, or gone. Returns the number."""
-    return db.execute(_LAPSE_SEALED, {"tenant_id": tenant_id, "most": MOST_SALT_BYTES}).rowcount
+    return scope.db.execute(_LAPSE_SEALED, {"tenant_id": scope.tenant_id, "most": MOST_SALT_BYTES}).rowcount
 
 
 _UNLINK = text(
@@ -245,14 +248,14 @@ _LAPSE = text(
 )
 
 
-def unlink_reads(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+def unlink_reads(scope: Scope, session_id: str) -> int:
     """Remove session and digests from a session's records, and keep the numbers. Returns the record count."""
-    return db.execute(_UNLINK, {"tenant_id": tenant_id, "session_id": session_id}).rowcount
+    return scope.db.execute(_UNLINK, {"tenant_id": scope.tenant_id, "session_id": session_id}).rowcount
 
 
-def lapse_reads(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+def lapse_reads(scope: Scope, session_id: str) -> int:
     """Delete the digests of a session with changing messages. Returns the number of records."""
-    return db.execute(_LAPSE, {"tenant_id": tenant_id, "session_id": session_id}).rowcount
+    return scope.db.execute(_LAPSE, {"tenant_id": scope.tenant_id, "session_id": session_id}).rowcount
 
 
 _FORGET = text(
@@ -306,24 +309,21 @@ _ADDED = (
 )
 
 
-def report_shadow(
-    db: Transaction, tenant_id: UUID, *, since: timedelta, limits: ShadowLimits
-) -> list[PartReport]:
+def report_shadow(scope: Scope, *, since: timedelta, limits: ShadowLimits) -> list[PartReport]:
     """Sum a tenant's records, and judge each part with records.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant of the records.
+        scope: The transaction and its tenant.
         since: Age of the oldest records.
         limits: Limits for a worthwhile part.
 
     Returns:
         A report for each part, in the order of `ShadowPart`, all parts together last.
     """
-    asked = {"tenant_id": tenant_id, "since_s": since.total_seconds()}
-    rows: list[Mapping[str, Any]] = [row._asdict() for row in db.execute(_SUMS, asked)]
-    sessions = {row.part: row.sessions for row in db.execute(_SESSIONS, asked)}
-    prices = {model: price_per_input_token(db, tenant_id, model) for model in {row["model"] for row in rows}}
+    asked = {"tenant_id": scope.tenant_id, "since_s": since.total_seconds()}
+    rows: list[Mapping[str, Any]] = [row._asdict() for row in scope.db.execute(_SUMS, asked)]
+    sessions = {row.part: row.sessions for row in scope.db.execute(_SESSIONS, asked)}
+    prices = {model: price_per_input_token(scope, model) for model in {row["model"] for row in rows}}
     tallies: dict[str, PartCounts] = defaultdict(lambda: PartCounts(""))
     for row in rows:
         tallies[row["part"]] = _add(tallies[row["part"]], row, prices.get)

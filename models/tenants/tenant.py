@@ -28,6 +28,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
+from models.scope import Scope
 
 KEY_PREFIX = "aft"
 _MADE_ELSEWHERE = re.compile(
@@ -103,8 +104,7 @@ def ensure_tenant(db: Transaction, name: str) -> UUID:
 
 
 def create_key(
-    db: Transaction,
-    tenant_id: UUID,
+    scope: Scope,
     *,
     label: str,
     scopes: tuple[str, ...] = SCOPES,
@@ -114,33 +114,33 @@ def create_key(
     """Make a key and return the key. The key cannot be shown again: only a hash is stored.
 
     Args:
-        db: The transaction.
-        tenant_id: The tenant of the key.
+        scope: The transaction and its tenant.
         label: Purpose of the key.
         scopes: Allowed scopes.
         lasts: Lifetime of the key; None for ever.
         maker: Id of a key of the tenant that the new key never outlives; None for an operator.
     """
     key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
-    db.execute(
+    scope.db.execute(
         insert(ApiKey).values(
-            tenant_id=tenant_id,
+            tenant_id=scope.tenant_id,
             key_id=key_id,
             label=label,
             secret_sha256=hashlib.sha256(secret.encode()).digest(),
             scopes=list(scopes),
-            expires_at=func.least(None if lasts is None else func.now() + lasts, _end_of(tenant_id, maker)),
+            expires_at=func.least(
+                None if lasts is None else func.now() + lasts, _end_of(scope.tenant_id, maker)
+            ),
         )
     )
     return f"{KEY_PREFIX}_{key_id}_{secret}"
 
 
-def adopt_key(db: Transaction, tenant_id: UUID, key: str, *, label: str) -> bool:
+def adopt_key(scope: Scope, key: str, *, label: str) -> bool:
     """Take over a key that an operator made, if the tenant never had one; only a hash is stored.
 
     Args:
-        db: The transaction.
-        tenant_id: The tenant of the key.
+        scope: The transaction and its tenant.
         key: `aft_ID_SECRET`: 12 hexadecimal digits and at least 32 characters.
         label: Purpose of the key.
 
@@ -153,11 +153,11 @@ def adopt_key(db: Transaction, tenant_id: UUID, key: str, *, label: str) -> bool
     found = _MADE_ELSEWHERE.fullmatch(key)
     if found is None:
         raise ValueError(f"a key is {KEY_PREFIX}_ID_SECRET: 12 hexadecimal digits and 32 to 128 characters")
-    if list_keys(db, tenant_id):
+    if list_keys(scope):
         return False
     digest = hashlib.sha256(found["secret"].encode()).digest()
-    values = {"tenant_id": tenant_id, "key_id": found["key_id"], "label": label, "scopes": list(SCOPES)}
-    db.execute(insert(ApiKey).values(secret_sha256=digest, **values))
+    values = {"tenant_id": scope.tenant_id, "key_id": found["key_id"], "label": label, "scopes": list(SCOPES)}
+    scope.db.execute(insert(ApiKey).values(secret_sha256=digest, **values))
     return True
 
 
@@ -170,61 +170,59 @@ def _end_of(tenant_id: UUID, key_id: str | None) -> ScalarSelect[datetime | None
     )
 
 
-def list_keys(db: Transaction, tenant_id: UUID) -> list[ApiKey]:
+def list_keys(scope: Scope) -> list[ApiKey]:
     """List all keys of a tenant, oldest first, with revoked keys."""
-    rows = db.execute(
-        select(ApiKey.__table__).where(ApiKey.tenant_id == tenant_id).order_by(ApiKey.created_at)
+    rows = scope.db.execute(
+        select(ApiKey.__table__).where(ApiKey.tenant_id == scope.tenant_id).order_by(ApiKey.created_at)
     )
     return [ApiKey(**row) for row in rows.mappings()]
 
 
-def page_keys(db: Transaction, tenant_id: UUID, *, after: str, most: int) -> list[ApiKey]:
+def page_keys(scope: Scope, *, after: str, most: int) -> list[ApiKey]:
     """List keys of a tenant in the order of their ids, with revoked keys.
 
     Args:
-        db: A transaction.
-        tenant_id: The tenant.
+        scope: The transaction and its tenant.
         after: The id before the page; empty for the first page.
         most: Number of keys.
     """
-    of_page = (ApiKey.tenant_id == tenant_id, ApiKey.key_id > after)
-    rows = db.execute(select(ApiKey.__table__).where(*of_page).order_by(ApiKey.key_id).limit(most))
+    of_page = (ApiKey.tenant_id == scope.tenant_id, ApiKey.key_id > after)
+    rows = scope.db.execute(select(ApiKey.__table__).where(*of_page).order_by(ApiKey.key_id).limit(most))
     return [ApiKey(**row) for row in rows.mappings()]
 
 
-def find_key(db: Transaction, tenant_id: UUID, key_id: str) -> ApiKey | None:
+def find_key(scope: Scope, key_id: str) -> ApiKey | None:
     """Find a key of a tenant by its id; a revoked or expired key too."""
-    rows = db.execute(select(ApiKey.__table__).where(ApiKey.tenant_id == tenant_id, ApiKey.key_id == key_id))
+    rows = scope.db.execute(
+        select(ApiKey.__table__).where(ApiKey.tenant_id == scope.tenant_id, ApiKey.key_id == key_id)
+    )
     row = rows.mappings().one_or_none()
     return ApiKey(**row) if row else None
 
 
-def count_keys(db: Transaction, tenant_id: UUID) -> int:
+def count_keys(scope: Scope) -> int:
     """Count a tenant's keys in force; another count waits until the transaction ends."""
-    key = int.from_bytes(tenant_id.bytes[:8], signed=True) ^ 0x4B455953
-    db.execute(text("select pg_advisory_xact_lock(:key)"), {"key": key})
-    counted = select(func.count()).where(ApiKey.tenant_id == tenant_id, *_IN_FORCE)
-    return db.execute(counted).scalar_one()
+    key = int.from_bytes(scope.tenant_id.bytes[:8], signed=True) ^ 0x4B455953
+    scope.db.execute(text("select pg_advisory_xact_lock(:key)"), {"key": key})
+    counted = select(func.count()).where(ApiKey.tenant_id == scope.tenant_id, *_IN_FORCE)
+    return scope.db.execute(counted).scalar_one()
 
 
-def revoke_key(db: Transaction, tenant_id: UUID, key_id: str) -> bool:
+def revoke_key(scope: Scope, key_id: str) -> bool:
     """Refuse a key from now on. Returns False when the tenant has no such key in force."""
-    revoked = db.execute(
+    revoked = scope.db.execute(
         update(ApiKey)
-        .where(ApiKey.tenant_id == tenant_id, ApiKey.key_id == key_id, ApiKey.revoked_at.is_(None))
+        .where(ApiKey.tenant_id == scope.tenant_id, ApiKey.key_id == key_id, ApiKey.revoked_at.is_(None))
         .values(revoked_at=func.now())
     )
     return revoked.rowcount == 1
 
 
-def rotate_key(
-    db: Transaction, tenant_id: UUID, key_id: str, *, grace: timedelta, lasts: timedelta | None = None
-) -> str | None:
+def rotate_key(scope: Scope, key_id: str, *, grace: timedelta, lasts: timedelta | None = None) -> str | None:
     """Make a key in place of an old key; the old key is refused after a time.
 
     Args:
-        db: The transaction.
-        tenant_id: The tenant of both keys.
+        scope: The transaction and its tenant.
         key_id: The old key.
         grace: Remaining time of the old key, never beyond the former expiry.
         lasts: Lifetime of the new key; None for ever.
@@ -233,15 +231,15 @@ def rotate_key(
         The new key, with label and scopes of the old key; None for an old key not in force.
     """
     ends_at = func.now() + grace
-    old = db.execute(
+    old = scope.db.execute(
         update(ApiKey)
-        .where(ApiKey.tenant_id == tenant_id, ApiKey.key_id == key_id, *_IN_FORCE)
+        .where(ApiKey.tenant_id == scope.tenant_id, ApiKey.key_id == key_id, *_IN_FORCE)
         .values(expires_at=func.least(ApiKey.expires_at, ends_at))
         .returning(ApiKey.label, ApiKey.scopes)
     ).one_or_none()
     if old is None:
         return None
-    return create_key(db, tenant_id, label=old.label, scopes=tuple(old.scopes), lasts=lasts)
+    return create_key(scope, label=old.label, scopes=tuple(old.scopes), lasts=lasts)
 
 
 _IN_FORCE = (
@@ -250,11 +248,11 @@ _IN_FORCE = (
 )
 
 
-def count_writing_keys(db: Transaction, tenant_id: UUID) -> int:
+def count_writing_keys(scope: Scope) -> int:
     """Count a tenant's keys in force with the right to write."""
     writing = literal("write") == any_(ApiKey.scopes)
-    return db.execute(
-        select(func.count()).where(ApiKey.tenant_id == tenant_id, *_IN_FORCE, writing)
+    return scope.db.execute(
+        select(func.count()).where(ApiKey.tenant_id == scope.tenant_id, *_IN_FORCE, writing)
     ).scalar_one()
 
 

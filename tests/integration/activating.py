@@ -11,6 +11,7 @@ from llm.settings import LlmSettings
 from models import database as session
 from models.conversations.session_state import compression_settings
 from models.due_work.queue import Claim, WorkKind, find_work
+from models.scope import Scope
 from tests.integration.summarizing import MODEL, Model, Room, dialogue
 from workers.jobs.lifecycle import run_work
 from workers.jobs.summarize import summarize_session
@@ -60,7 +61,7 @@ class Chat(Room):
     def work_exists(self) -> bool:
         """Whether anything ever asked for a summary."""
         with session.read_transaction() as db:
-            return find_work(db, self.tenant_id, WorkKind.SUMMARIZE, self.session_id) is not None
+            return find_work(Scope(db, self.tenant_id), WorkKind.SUMMARIZE, self.session_id) is not None
 
     def _job(self, model: Callable[..., Any]) -> Callable[[Claim], str]:
         settings = compression_settings()

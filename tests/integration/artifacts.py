@@ -17,13 +17,15 @@ from models.artifacts.summary_lookup import (
     ReadySummary,
     load_for_question,
 )
+from models.scope import Scope
 
 
 def store_document(db: Connection, tenant: UUID, content: str, *, title: str = "") -> str:
     """Store a document as an upload does. Returns its id."""
+    scope = Scope(db, tenant)
     artifact = document_artifact(content, timestamp=datetime.now(UTC), title=title)
-    store_artifacts(db, tenant, [new_artifact(artifact)])
-    add_attachment(db, tenant, NewAttachment(artifact.artifact_id, "text/plain", title))
+    store_artifacts(scope, [new_artifact(artifact)])
+    add_attachment(scope, NewAttachment(artifact.artifact_id, "text/plain", title))
     return artifact.artifact_id
 
 
@@ -31,12 +33,12 @@ def find_exact(
     db: Connection, tenant: UUID, artifact_ids: Sequence[str], focus_key: str, maker: Maker = ANYBODY
 ) -> dict[str, ReadySummary]:
     """Find the summaries of artifacts for exactly a focus, as a context request does."""
-    found = load_for_question(db, tenant, None, artifact_ids, QuestionKeys(focus_key, ""))
+    found = load_for_question(Scope(db, tenant), None, artifact_ids, QuestionKeys(focus_key, ""))
     return found.find_exact(artifact_ids, maker, None)
 
 
 def find_candidates(db: Connection, tenant: UUID, artifact_ids: Sequence[str]) -> list[Candidate]:
     """Find the summaries of artifacts for any focus, as a context request does."""
-    return load_for_question(db, tenant, None, artifact_ids, QuestionKeys("", "")).find_candidates(
+    return load_for_question(Scope(db, tenant), None, artifact_ids, QuestionKeys("", "")).find_candidates(
         artifact_ids, None
     )

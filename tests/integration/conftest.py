@@ -18,6 +18,7 @@ from models.conversations.served_window import served_window_settings
 from models.conversations.session_state import compression_settings
 from models.encryption.keys import forget_keys
 from models.recall.user import recall_settings
+from models.scope import Scope
 from models.settings import database_settings
 from models.tenants import row_security
 from models.tenants.tenant import SCOPES, create_key, ensure_tenant
@@ -192,7 +193,7 @@ def keep_windows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def make_key(tenant: UUID, *scopes: str) -> str:
     """Another key of a tenant; one that may do everything where no scope is named."""
     with session.transaction() as connection:
-        return create_key(connection, tenant, label="test", scopes=scopes or SCOPES)
+        return create_key(Scope(connection, tenant), label="test", scopes=scopes or SCOPES)
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from models.ledger.caps import Caps
 from models.plans.outcome import join_outcomes
 from models.plans.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_plan
 from models.providers.context_limit import Sighting, SightingSource, learn_limit
+from models.scope import Scope
 from models.shadow.reads import record_reads
 from tests.integration.summarizing import dialogue
 
@@ -170,22 +171,23 @@ def plant_by_our_own_ways(
     post_turn(client, session_id, tool_turn(turn_id, word, user_id=user_id, speaker=word))
     talk(client, session_id, 4)
     with session.transaction() as db:
-        found = find_session(db, tenant_id, session_id)
+        scope = Scope(db, tenant_id)
+        found = find_session(scope, session_id)
         assert found is not None
         for number, to_seq in enumerate((4, 6, 8)):
             said = f"Notes about {word}."
             made = new_summary(to_seq, said, base=number or None, generation=found.generation)
-            assert store_summary(db, tenant_id, session_id, made, activate=to_seq < 8)
-        keep_part(db, tenant_id, session_id, b"digest", content=f"A part about {word}.", tokens=5)
+            assert store_summary(scope, session_id, made, activate=to_seq < 8)
+        keep_part(scope, session_id, b"digest", content=f"A part about {word}.", tokens=5)
         _plant_prefix(db, tenant_id, session_id, word, generation=found.generation)
         body = json.dumps({"said": word}).encode()
         served = NewWindow(session_id, found.generation, "context", user_id, "m", "openai", 4, 1, 2, (), body)
-        assert keep_window(db, tenant_id, served, ServedWindowSettings(), erased_sha256=b"")
+        assert keep_window(scope, served, ServedWindowSettings(), erased_sha256=b"")
         _plant_readings(db, tenant_id, session_id, word)
         _plant_plan(db, tenant_id, session_id, word, user_id)
-        leave_hints(db, tenant_id, Hints(session_id, topic=(["coding"], 0.5)))
+        leave_hints(scope, Hints(session_id, topic=(["coding"], 0.5)))
         seen = Sighting("m", session_id, 8_192, SightingSource.ERROR)
-        learn_limit(db, tenant_id, seen, floor_tokens=8_192)
+        learn_limit(scope, seen, floor_tokens=8_192)
 
 
 def _plant_prefix(db: Connection, tenant_id: UUID, session_id: str, word: str, *, generation: int) -> None:
@@ -196,27 +198,28 @@ def _plant_prefix(db: Connection, tenant_id: UUID, session_id: str, word: str, *
 
 
 def _plant_readings(db: Connection, tenant_id: UUID, session_id: str, word: str) -> None:
+    scope = Scope(db, tenant_id)
     artifact_id = db.execute(
         text("select min(artifact_id) from artifact_use where session_id = :session_id"),
         {"session_id": session_id},
     ).scalar_one()
     key = SummaryKey(artifact_id, "focus-key", "medium", "en")
-    want_summary(db, tenant_id, Wish(key, f"where is {word}", [word], "turn", session_id), ttl_s=600)
+    want_summary(scope, Wish(key, f"where is {word}", [word], "turn", session_id), ttl_s=600)
     made = MadeSummary("m", "p1", "en", f"It says {word}.", 4, 4, "summary")
-    assert store_made(db, tenant_id, key, made, ttl_s=600)
+    assert store_made(scope, key, made, ttl_s=600)
     questions = [PlanKey(session_id, key, "digest") for key in ("question-key", "other-key")]
     for question in questions:
         want_context_plan(
-            db, tenant_id, question, PlanWish([artifact_id], f"what of {word}?", 100, focus=word, model="m")
+            scope, question, PlanWish([artifact_id], f"what of {word}?", 100, focus=word, model="m")
         )
-    assert store_plan(db, tenant_id, questions[-1], plan={"artifacts": [{"focus": word}]})
+    assert store_plan(scope, questions[-1], plan={"artifacts": [{"focus": word}]})
 
 
 def _plant_plan(db: Connection, tenant_id: UUID, session_id: str, word: str, user_id: str) -> None:
+    scope = Scope(db, tenant_id)
     features = read_features(f"find {word}")
     plan_id = want_plan(
-        db,
-        tenant_id,
+        scope,
         WantedPlan(
             intent=f"find {word}",
             intent_sha=intent_sha(word),
@@ -232,8 +235,8 @@ def _plant_plan(db: Connection, tenant_id: UUID, session_id: str, word: str, use
         ),
     )
     step = {"order": 1, "tool": "read_file", "args": {"path": word}, "rationale": word, "outcome": None}
-    keep_plan(db, tenant_id, plan_id, MadePlan([step], PlanMethod.LLM, gap_warning=f"nothing for {word}"))
-    join_outcomes(db, tenant_id, plan_id, [StepOutcome(1, Outcome.ERROR, f"no {word}")])
+    keep_plan(scope, plan_id, MadePlan([step], PlanMethod.LLM, gap_warning=f"nothing for {word}"))
+    join_outcomes(scope, plan_id, [StepOutcome(1, Outcome.ERROR, f"no {word}")])
 
 
 def _plant_decision(db: Connection, tenant_id: UUID, session_id: str, word: str) -> None:
@@ -249,13 +252,14 @@ def _plant_decision(db: Connection, tenant_id: UUID, session_id: str, word: str)
 
 def _plant_call(db: Connection, tenant_id: UUID, session_id: str, word: str) -> None:
     """A call that failed with words of the provider, made for work that is there."""
+    scope = Scope(db, tenant_id)
     now = datetime.now(UTC)
-    enqueue(db, tenant_id, WorkKind.SUMMARIZE, session_id)
-    work = find_work(db, tenant_id, WorkKind.SUMMARIZE, session_id)
+    enqueue(scope, WorkKind.SUMMARIZE, session_id)
+    work = find_work(scope, WorkKind.SUMMARIZE, session_id)
     assert work is not None
     call = Reservation(tenant_id, "summarize", "m", 100, Decimal("0.01"), session_id, work.work_id)
     call_id = reserve(db, call, caps=Caps(), now=now)
-    settle(db, tenant_id, call_id, Settlement(0.1, failure="invalid", detail=f"bad: {word}"), now=now)
+    settle(scope, call_id, Settlement(0.1, failure="invalid", detail=f"bad: {word}"), now=now)
 
 
 def _plant_shadow(db: Connection, tenant_id: UUID, session_id: str) -> None:
@@ -269,7 +273,7 @@ def _plant_shadow(db: Connection, tenant_id: UUID, session_id: str) -> None:
         "model": "m",
         "state": "waiting",
     }
-    record_reads(db, tenant_id, [{**row, **counts, **sizes, **digests}])
+    record_reads(Scope(db, tenant_id), [{**row, **counts, **sizes, **digests}])
 
 
 def _plant_index(db: Connection, tenant_id: UUID, session_id: str, word: str) -> None:

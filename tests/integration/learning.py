@@ -16,6 +16,7 @@ from models.learning.prior_set import SetKind, SetPlace
 from models.learning.progress import LearningSettings
 from models.learning.served_set import ServedSets, find_served_sets
 from models.learning.set_listing import SetFacts, list_sets
+from models.scope import Scope
 from tests.unit.priors.plans import TOOLS, history
 from workers.jobs.learn.night import CATALOG, learn
 from workers.jobs.lifecycle import run_work
@@ -96,8 +97,7 @@ def put(tenant_id: UUID, document: dict[str, Any], name: str = NAME) -> None:
     with session.transaction() as db:
         now = db.execute(text("select now()")).scalar_one()
         put_catalog(
-            db,
-            tenant_id,
+            Scope(db, tenant_id),
             name,
             read_catalog(document),
             body=json.dumps(document),
@@ -111,14 +111,14 @@ def learn_now(tenant_id: UUID, name: str = NAME, settings: LearningSettings = SE
     """Have a catalog's plans learned, as a worker does. Returns what came of it."""
     key = key or CATALOG + name
     with session.transaction() as db:
-        enqueue(db, tenant_id, WorkKind.LEARN, key)
+        enqueue(Scope(db, tenant_id), WorkKind.LEARN, key)
     return work_off(tenant_id, key, settings)
 
 
 def work_off(tenant_id: UUID, key: str, settings: LearningSettings = SETTINGS) -> str:
     """Do a piece of learning that is due."""
     with session.read_transaction() as db:
-        found = find_work(db, tenant_id, WorkKind.LEARN, key)
+        found = find_work(Scope(db, tenant_id), WorkKind.LEARN, key)
     assert found is not None
     handlers = {WorkKind.LEARN: lambda held: learn(held, settings=settings)}
     return run_work(found.work_id, handlers, WorkerSettings())
@@ -131,10 +131,10 @@ def place(tenant_id: UUID, name: str = NAME) -> SetPlace:
 
 def in_force(db: session.Transaction, tenant_id: UUID) -> int | None:
     """The version in force for the tests' catalog; None for words alone."""
-    return find_served_sets(db, tenant_id, [NAME]).get(NAME, ServedSets()).in_force
+    return find_served_sets(Scope(db, tenant_id), [NAME]).get(NAME, ServedSets()).in_force
 
 
 def sets(tenant_id: UUID, name: str | None = NAME) -> list[SetFacts]:
     """The sets for ranking, newest first."""
     with session.read_transaction() as db:
-        return list_sets(db, tenant_id, kind=SetKind.RANKING, name=name)
+        return list_sets(Scope(db, tenant_id), kind=SetKind.RANKING, name=name)

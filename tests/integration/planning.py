@@ -14,6 +14,7 @@ from models.catalogs.model_profile import set_override
 from models.due_work.queue import DueWork, WorkKind, find_work
 from models.ledger.caps import Caps
 from models.plans.plan import Plan, find_plan
+from models.scope import Scope
 from tests.unit.tool_plans.catalogs import large_guide
 from workers.jobs.lifecycle import run_work
 from workers.jobs.tool_plan import make_plan
@@ -39,7 +40,7 @@ class Planning:
     def set_profile(self, **fields: Any) -> None:
         """Say of the model what no profile says."""
         with session.transaction() as db:
-            set_override(db, self.tenant_id, ProfileOverride(MODEL, **fields))
+            set_override(Scope(db, self.tenant_id), ProfileOverride(MODEL, **fields))
 
     def make_strong(self, **fields: Any) -> None:
         """Let the model pass for one of the most reliable."""
@@ -57,7 +58,7 @@ class Planning:
     def find_work(self, plan_id: UUID) -> DueWork | None:
         """The plan's due work, as long as there is any."""
         with session.read_transaction() as db:
-            return find_work(db, self.tenant_id, WorkKind.PLAN, str(plan_id))
+            return find_work(Scope(db, self.tenant_id), WorkKind.PLAN, str(plan_id))
 
     def work(self, plan_id: UUID) -> DueWork:
         """The plan's due work, which must be there."""
@@ -81,7 +82,7 @@ class Planning:
     def plan(self, plan_id: UUID) -> Plan:
         """The plan's row."""
         with session.read_transaction() as db:
-            found = find_plan(db, self.tenant_id, plan_id)
+            found = find_plan(Scope(db, self.tenant_id), plan_id)
         assert found is not None
         return found
 

@@ -12,6 +12,7 @@ from models import database as session
 from models.artifacts.settings import PlanningSettings
 from models.due_work.queue import DueWork, WorkKind, find_work
 from models.ledger.caps import Caps
+from models.scope import Scope
 from workers.jobs.artifact_plan import plan_contexts
 from workers.jobs.lifecycle import run_work
 from workers.jobs.precompute import precompute_artifact
@@ -73,7 +74,7 @@ class Platform:
     def work(self, kind: WorkKind, key: str) -> DueWork | None:
         """A piece of this tenant's work, where anything asked for it."""
         with session.read_transaction() as db:
-            return find_work(db, self.tenant_id, kind, key)
+            return find_work(Scope(db, self.tenant_id), kind, key)
 
     def do(
         self,

@@ -12,6 +12,7 @@ from context.recall.selection import USER_RECALL_TAG
 from models import database as session
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
 from models.recall.user import RecallSettings, switch_user_recall
+from models.scope import Scope
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.recall import index_session
 from workers.jobs.wake import key_passages, wake_sessions
@@ -25,7 +26,7 @@ USER = "anna"
 def switch(tenant_id: UUID, *, on: bool = True) -> None:
     """Switch recall by user on or off for a tenant."""
     with session.transaction() as db:
-        switch_user_recall(db, tenant_id, on=on)
+        switch_user_recall(Scope(db, tenant_id), on=on)
 
 
 def say(
@@ -48,7 +49,7 @@ def index(tenant_id: UUID, session_ids: Sequence[str]) -> None:
     for session_id in session_ids:
         while True:
             with session.read_transaction() as db:
-                work = find_work(db, tenant_id, WorkKind.RECALL, session_id)
+                work = find_work(Scope(db, tenant_id), WorkKind.RECALL, session_id)
             if work is None or work.state != WorkState.READY:
                 break
             run_work(work.work_id, handlers, WorkerSettings())

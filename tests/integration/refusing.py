@@ -12,6 +12,7 @@ from context.wire import check_pairs
 from models import database as session
 from models.conversations.session import find_session
 from models.conversations.session_state import SessionState
+from models.scope import Scope
 
 WORDS = "The pallet stands in hall seven and waits for the customs paper from the northern office. " * 12
 LIMIT = 4_096
@@ -82,7 +83,7 @@ def compress(client: TestClient, *, session_id: str = "s1", **fields: Any) -> di
 
 def row(tenant_id: UUID, session_id: str = "s1") -> SessionState:
     with session.read_transaction() as db:
-        found = find_session(db, tenant_id, session_id)
+        found = find_session(Scope(db, tenant_id), session_id)
     assert found is not None
     return found
 

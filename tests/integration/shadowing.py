@@ -13,6 +13,7 @@ from models import database as session
 from models.conversations.session import find_session
 from models.conversations.summary import store_summary
 from models.due_work.queue import WorkKind, find_work
+from models.scope import Scope
 from models.shadow.reads import ShadowSettings, set_switch
 from tests.integration.activating import Chat
 from tests.integration.erasing import new_summary
@@ -35,7 +36,7 @@ def fresh_switches() -> Iterator[None]:
 def switch(tenant_id: UUID, *parts: ShadowPart) -> None:
     """Put exactly these parts in shadow, known at once."""
     with session.transaction() as db:
-        set_switch(db, tenant_id, parts)
+        set_switch(Scope(db, tenant_id), parts)
     shadows.forget()
 
 
@@ -54,7 +55,7 @@ def judge_now(tenant_id: UUID, **settings: Any) -> str:
     with session.transaction() as db:
         db.execute(text("update due_work set due_at = now() - interval '1 s' where kind = 'shadow'"))
     with session.read_transaction() as db:
-        work = find_work(db, tenant_id, WorkKind.SHADOW, JUDGE)
+        work = find_work(Scope(db, tenant_id), WorkKind.SHADOW, JUDGE)
     assert work is not None
     chosen = ShadowSettings(**settings)
     return run_work(
@@ -68,7 +69,8 @@ def summarized(chat: Chat, notes: str) -> None:
     """Thirty-five turns; for all but the newest ten, in these words stand."""
     chat.say(35)
     with session.transaction() as db:
-        found = find_session(db, chat.tenant_id, chat.session_id)
+        scope = Scope(db, chat.tenant_id)
+        found = find_session(scope, chat.session_id)
         assert found is not None
         made = new_summary(50, notes, base=None, generation=found.generation)
-        assert store_summary(db, chat.tenant_id, chat.session_id, made, activate=True)
+        assert store_summary(scope, chat.session_id, made, activate=True)

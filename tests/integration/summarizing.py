@@ -19,6 +19,7 @@ from models import database as session
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import Summary, list_summaries
 from models.due_work.queue import Claim, DueWork, WorkKind, claim, enqueue, find_work
+from models.scope import Scope
 from workers.jobs.lifecycle import run_work
 from workers.jobs.summarize import summarize_session
 from workers.settings import WorkerSettings
@@ -102,12 +103,12 @@ class Room:
             turn_id=f"t{self._turns}", messages=list(messages), speaker=speaker, completed_at=completed_at
         )
         with session.transaction() as db:
-            store_turns(db, self.tenant_id, [read_turn(self.session_id, event).turn])
+            store_turns(Scope(db, self.tenant_id), [read_turn(self.session_id, event).turn])
 
     def want(self) -> int:
         """Make a summary due. Returns the work's id."""
         with session.transaction() as db:
-            enqueue(db, self.tenant_id, WorkKind.SUMMARIZE, self.session_id)
+            enqueue(Scope(db, self.tenant_id), WorkKind.SUMMARIZE, self.session_id)
         return self.work.work_id
 
     def claim(self, lease_s: float = 60) -> Claim:
@@ -151,7 +152,7 @@ class Room:
     def work(self) -> DueWork:
         """Its due work."""
         with session.read_transaction() as db:
-            found = find_work(db, self.tenant_id, WorkKind.SUMMARIZE, self.session_id)
+            found = find_work(Scope(db, self.tenant_id), WorkKind.SUMMARIZE, self.session_id)
         assert found is not None
         return found
 
@@ -159,7 +160,7 @@ class Room:
     def standing(self) -> SessionSnapshot:
         """Where the session stands."""
         with session.read_transaction() as db:
-            found = find_standing(db, self.tenant_id, self.session_id)
+            found = find_standing(Scope(db, self.tenant_id), self.session_id)
         assert found is not None
         return found
 
@@ -167,7 +168,7 @@ class Room:
     def summaries(self) -> list[Summary]:
         """Every version, oldest first."""
         with session.read_transaction() as db:
-            return list_summaries(db, self.tenant_id, self.session_id)[::-1]
+            return list_summaries(Scope(db, self.tenant_id), self.session_id)[::-1]
 
     @property
     def states(self) -> list[str]:

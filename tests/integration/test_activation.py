@@ -16,6 +16,7 @@ from models.conversations.session import lock_sessions
 from models.conversations.session_state import compression_settings
 from models.conversations.summary import SummaryState, drop_prepared
 from models.due_work.queue import WorkKind, WorkState, enqueue, lock_lease
+from models.scope import Scope
 from tests.integration.activating import CHAT, PATH, Chat
 from tests.integration.summarizing import Model
 
@@ -279,7 +280,7 @@ def test_a_rollback_drops_what_was_prepared_on_top(prepared: Chat) -> None:
 
 def test_what_is_dropped_is_never_put_in_force(prepared: Chat) -> None:
     with session.transaction() as db:
-        drop_prepared(db, prepared.tenant_id, prepared.session_id)
+        drop_prepared(Scope(db, prepared.tenant_id), prepared.session_id)
     prepared.pass_by(301)
     assert prepared.read()["utilization"]["cache"]["activation"] is None
     assert prepared.states == [SUPERSEDED]
@@ -316,9 +317,10 @@ def test_a_turn_is_taken_in_while_a_worker_keeps_a_part_of_its_notes(chat: Chat)
     """The worker holds its work and needs the session's key; intake holds the session and needs the work."""
     held = chat.claim()
     with session.transaction() as intake:
-        lock_sessions(intake, chat.tenant_id, [chat.session_id])
+        scope = Scope(intake, chat.tenant_id)
+        lock_sessions(scope, [chat.session_id])
         with session.transaction() as worker:
             assert lock_lease(worker, held)
-            keep_part(worker, chat.tenant_id, chat.session_id, b"input", content="notes", tokens=1)
-        enqueue(intake, chat.tenant_id, WorkKind.SUMMARIZE, chat.session_id)
+            keep_part(Scope(worker, chat.tenant_id), chat.session_id, b"input", content="notes", tokens=1)
+        enqueue(scope, WorkKind.SUMMARIZE, chat.session_id)
     assert chat.work.wanted > 1

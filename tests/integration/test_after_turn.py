@@ -12,6 +12,7 @@ from models import database as session
 from models.conversations.accept import StoredTurn, find_turn
 from models.providers.context_limit import Sighting, SightingSource, learn_limit
 from models.providers.limit_report import set_limit
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import talk
@@ -37,7 +38,7 @@ def test_a_context_comes_when_its_turn_is_stored(
     looked = threading.Event()
 
     def look(db: Any, tenant_id: UUID, session_id: str, turn_id: str) -> StoredTurn | None:
-        found = find_turn(db, tenant_id, session_id, turn_id)
+        found = find_turn(Scope(db, tenant_id), session_id, turn_id)
         if found is None:
             looked.set()
         return found
@@ -76,10 +77,11 @@ def test_a_dry_run_does_not_wait(client: TestClient, long_wait_ms: int) -> None:
 def test_learned_limits_are_forgotten_and_an_operators_stays(client: TestClient, tenant_id: UUID) -> None:
     talk(client, SESSION, 1)
     with session.transaction() as db:
+        scope = Scope(db, tenant_id)
         for model in ("m-1", "m-2"):
             seen = Sighting(model, SESSION, 8_192, SightingSource.ERROR)
-            learn_limit(db, tenant_id, seen, floor_tokens=8_192)
-        set_limit(db, tenant_id, "m-1", 50_000)
+            learn_limit(scope, seen, floor_tokens=8_192)
+        set_limit(scope, "m-1", 50_000)
     limits = client.get("/v1/limits").json()["limits"]
     assert sorted((one["model"], one["source"]) for one in limits) == [
         ("m-1", "error"),
@@ -97,7 +99,9 @@ def test_limits_are_forgotten_by_name_and_by_their_tenant_alone(client: TestClie
     told = client.delete("/v1/limits")
     assert (told.status_code, told.json()["field"]) == (422, "model")
     with session.transaction() as db:
-        learn_limit(db, tenant_id, Sighting("m-1", SESSION, 8_192, SightingSource.ERROR), floor_tokens=8_192)
+        learn_limit(
+            Scope(db, tenant_id), Sighting("m-1", SESSION, 8_192, SightingSource.ERROR), floor_tokens=8_192
+        )
         other = ensure_tenant(db, "other")
     stranger = {"Authorization": f"Bearer {make_key(other)}"}
     assert client.get("/v1/limits", headers=stranger).json()["limits"] == []

@@ -17,6 +17,7 @@ from models.artifacts.use import load_uses
 from models.catalogs.model_profile import set_override
 from models.conversations.session_state import compression_settings
 from models.due_work.queue import WorkKind
+from models.scope import Scope
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import leave_out, look_up, plan
 from tests.integration.test_precompute_job import ABOUT, NOTES
@@ -33,7 +34,7 @@ def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Pla
     server.reset()
     with session.transaction() as db:
         price = ProfileOverride(DEAR, input_usd=Decimal(60), cached_usd=Decimal(6), output_usd=Decimal(90))
-        set_override(db, tenant_id, price)
+        set_override(Scope(db, tenant_id), price)
     made = Platform(client, tenant_id, server)
     made.turn("Read both reports.", long_report(), long_report("Hall nine is full.", lines=390))
     made.ask(ABOUT, **ROOM)
@@ -56,7 +57,7 @@ def step(platform: Platform, lines: int) -> dict[str, Any]:
 def read(platform: Platform) -> None:
     """Let a worker read both results for the turn's question."""
     with session.read_transaction() as db:
-        uses = load_uses(db, platform.tenant_id, "s1", after_seq=0, newest=10)
+        uses = load_uses(Scope(db, platform.tenant_id), "s1", after_seq=0, newest=10)
     for artifact in [use.artifact.artifact_id for use in uses if use.artifact]:
         platform.client.put(f"/v1/artifacts/{artifact}/summaries", json={"focus": ABOUT})
         platform.do(WorkKind.ARTIFACT, artifact, Step(Mode.OK, NOTES))

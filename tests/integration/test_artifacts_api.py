@@ -13,6 +13,7 @@ from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from models import database as session
 from models.artifacts.summary import MadeSummary, SummaryKey, store_made, take_wanted
 from models.due_work.queue import WorkKind, find_work
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 
@@ -47,14 +48,15 @@ def read(client: TestClient, identity: str, focus: str) -> Any:
 def fulfil(tenant_id: UUID, identity: str, said: str = ANSWER, **made: Any) -> list[SummaryKey]:
     """Answer every wish as a worker does."""
     with session.transaction() as db:
-        wishes = take_wanted(db, tenant_id, identity, most=10)
+        scope = Scope(db, tenant_id)
+        wishes = take_wanted(scope, identity, most=10)
         for wish in wishes:
             text_ = None if "rejected_because" in made else said
             tokens = None if text_ is None else len(said)
             summary = MadeSummary(
                 "m", ARTIFACT_PROMPT_VERSION, wish.key.language, text_, tokens, tokens, "test", **made
             )
-            assert store_made(db, tenant_id, wish.key, summary, ttl_s=60)
+            assert store_made(scope, wish.key, summary, ttl_s=60)
     return [wish.key for wish in wishes]
 
 
@@ -128,7 +130,7 @@ def test_a_summary_is_asked_for_prepared_and_read(client: TestClient, identity: 
         "state": "wanted",
     }
     with session.read_transaction() as db:
-        assert find_work(db, tenant_id, WorkKind.ARTIFACT, identity) is not None
+        assert find_work(Scope(db, tenant_id), WorkKind.ARTIFACT, identity) is not None
     fulfil(tenant_id, identity)
     again = ask(client, identity, FOCUS.upper())
     assert (again.status_code, again.json()["state"]) == (200, "ready")

@@ -31,6 +31,7 @@ from models.artifacts.summary_cache import evict, expire
 from models.artifacts.summary_lookup import Maker, load_ready
 from models.erasure.sessions import erase_session
 from models.hints import Hints, leave_hints
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.artifacts import find_candidates, find_exact, store_document
 
@@ -58,8 +59,9 @@ def wish_of(key: SummaryKey, origin: str = "asked", session_id: str | None = Non
 
 def make(db: Connection, tenant: UUID, key: SummaryKey, made: MadeSummary = MADE, **wish: Any) -> SummaryKey:
     """Ask and answer."""
-    want_summary(db, tenant, wish_of(key, **wish), ttl_s=60)
-    assert store_made(db, tenant, key, made, ttl_s=60)
+    scope = Scope(db, tenant)
+    want_summary(scope, wish_of(key, **wish), ttl_s=60)
+    assert store_made(scope, key, made, ttl_s=60)
     return replace(key, model=made.model, prompt_version=made.prompt_version, language=made.language)
 
 
@@ -82,17 +84,18 @@ def age(db: Connection, seconds: float = 3_600) -> None:
 def test_a_wish_becomes_an_entry_under_the_key_of_what_wrote_it(
     db: Connection, tenant: UUID, key: SummaryKey
 ) -> None:
-    assert want_summary(db, tenant, wish_of(key), ttl_s=60) is ReadingState.WANTED
-    assert want_summary(db, tenant, wish_of(key), ttl_s=60) is ReadingState.WANTED
-    (wish,) = take_wanted(db, tenant, key.artifact_id, most=5)
+    scope = Scope(db, tenant)
+    assert want_summary(scope, wish_of(key), ttl_s=60) is ReadingState.WANTED
+    assert want_summary(scope, wish_of(key), ttl_s=60) is ReadingState.WANTED
+    (wish,) = take_wanted(scope, key.artifact_id, most=5)
     assert wish == wish_of(key)
-    assert store_made(db, tenant, wish.key, MADE, ttl_s=60)
-    assert take_wanted(db, tenant, key.artifact_id, most=5) == []
+    assert store_made(scope, wish.key, MADE, ttl_s=60)
+    assert take_wanted(scope, key.artifact_id, most=5) == []
     found = find_exact(db, tenant, [key.artifact_id], "wind")[key.artifact_id]
     assert found.key == replace(key, model="gpt-4o-mini", prompt_version="1")
     assert (found.text, found.tokens, found.tokens_wide, found.focus) == (MADE.text, 4, 5, "about wind")
     assert found.call_ids == list(MADE.call_ids)
-    assert load_ready(db, tenant, [found.key]) == {found.key: found}
+    assert load_ready(scope, [found.key]) == {found.key: found}
 
 
 @pytest.mark.parametrize(
@@ -113,7 +116,7 @@ def test_an_entry_answers_no_key_but_its_own(
     for one in (own, asked):
         found = find_exact(db, tenant, [key.artifact_id], one.focus_key, Maker(one.model, one.prompt_version))
         assert bool(found) is (one == own or part in ("size_class", "language"))
-    assert load_ready(db, tenant, [asked]) == {}
+    assert load_ready(Scope(db, tenant), [asked]) == {}
 
 
 def test_another_tenants_entry_answers_nothing(db: Connection, tenant: UUID, key: SummaryKey) -> None:
@@ -122,34 +125,37 @@ def test_another_tenants_entry_answers_nothing(db: Connection, tenant: UUID, key
     store_document(db, stranger, "The crane was stopped by the wind.")
     assert find_exact(db, stranger, [key.artifact_id], "wind") == {}
     assert find_candidates(db, stranger, [key.artifact_id]) == []
-    assert load_ready(db, stranger, [own]) == {}
+    assert load_ready(Scope(db, stranger), [own]) == {}
 
 
 def test_the_likeliest_wishes_are_taken_first(db: Connection, tenant: UUID, key: SummaryKey) -> None:
+    scope = Scope(db, tenant)
     for origin in ("general", "mined", "turn", "asked", "open_work", "request"):
-        want_summary(db, tenant, wish_of(replace(key, focus_key=origin), origin), ttl_s=60)
-    taken = take_wanted(db, tenant, key.artifact_id, most=4)
+        want_summary(scope, wish_of(replace(key, focus_key=origin), origin), ttl_s=60)
+    taken = take_wanted(scope, key.artifact_id, most=4)
     assert [wish.origin for wish in taken] == ["asked", "request", "turn", "open_work"]
 
 
 def test_a_rejected_entry_answers_nothing_and_is_not_tried_again_by_a_guess(
     db: Connection, tenant: UUID, key: SummaryKey
 ) -> None:
+    scope = Scope(db, tenant)
     rejected = MadeSummary("", "", "en", rejected_because="not smaller than the artifact")
     make(db, tenant, key, rejected)
     assert find_exact(db, tenant, [key.artifact_id], "wind") == {}
-    assert want_summary(db, tenant, wish_of(key), ttl_s=60) is ReadingState.REJECTED
-    assert want_summary(db, tenant, wish_of(key), ttl_s=60, again=True) is ReadingState.WANTED
+    assert want_summary(scope, wish_of(key), ttl_s=60) is ReadingState.REJECTED
+    assert want_summary(scope, wish_of(key), ttl_s=60, again=True) is ReadingState.WANTED
 
 
 def test_the_result_of_a_wish_that_is_gone_is_thrown_away(
     db: Connection, tenant: UUID, key: SummaryKey
 ) -> None:
-    assert not store_made(db, tenant, key, MADE, ttl_s=60)
+    scope = Scope(db, tenant)
+    assert not store_made(scope, key, MADE, ttl_s=60)
     db.execute(text("insert into session (tenant_id, session_id) values (:t, 's1')"), {"t": tenant})
-    want_summary(db, tenant, wish_of(key, "turn", "s1"), ttl_s=60)
-    erase_session(db, tenant, "s1")
-    assert not store_made(db, tenant, key, MADE, ttl_s=60)
+    want_summary(scope, wish_of(key, "turn", "s1"), ttl_s=60)
+    erase_session(scope, "s1")
+    assert not store_made(scope, key, MADE, ttl_s=60)
     assert keys(db) == []
 
 
@@ -161,7 +167,7 @@ def test_what_is_over_its_time_answers_nothing_is_asked_anew_and_is_swept(
     age(db)
     assert find_exact(db, tenant, [key.artifact_id], "wind") == {}
     assert find_candidates(db, tenant, [key.artifact_id]) == []
-    assert want_summary(db, tenant, wish_of(own), ttl_s=60) is ReadingState.WANTED
+    assert want_summary(Scope(db, tenant), wish_of(own), ttl_s=60) is ReadingState.WANTED
     assert expire(db, most=10) == 1
     assert keys(db) == ["wind"]
 
@@ -179,7 +185,7 @@ def test_the_least_recently_read_entries_make_room(db: Connection, tenant: UUID,
     for number in range(6):
         age(db, 1)
         entries.append(make(db, tenant, replace(key, focus_key=f"f{number}"), made))
-    leave_hints(db, tenant, Hints(summaries=[entries[1]]))
+    leave_hints(Scope(db, tenant), Hints(summaries=[entries[1]]))
     assert evict(db, most_bytes=600, most=10) == 0
     assert evict(db, most_bytes=250, most=3) == 3
     assert evict(db, most_bytes=250, most=3) == 1
@@ -207,20 +213,20 @@ def test_what_was_asked_in_a_sessions_words_goes_with_it(
         make(db, tenant, replace(key, focus_key=name), origin="turn", session_id=name)
     make(db, tenant, replace(key, focus_key="general"), origin="general")
     for name in ("s1", "s2"):
-        erase_session(db, tenant, name)
+        erase_session(Scope(db, tenant), name)
     assert keys(db) == ["general"]
 
 
 def test_what_was_read_out_of_an_artifact_goes_with_it(db: Connection, tenant: UUID, key: SummaryKey) -> None:
     make(db, tenant, key)
     db.execute(text("delete from artifact_attachment"))
-    assert drop_unused(db, tenant, [key.artifact_id]) == [key.artifact_id]
+    assert drop_unused(Scope(db, tenant), [key.artifact_id]) == [key.artifact_id]
     assert keys(db) == []
 
 
 def test_readings_add_up_by_day_and_way(db: Connection, tenant: UUID) -> None:
     for counts in ({"exact": 2, "near": 0, "none": 1}, {"exact": 3}, {}):
-        leave_hints(db, tenant, Hints(readings=counts))
+        leave_hints(Scope(db, tenant), Hints(readings=counts))
     today = db.execute(text("select current_date")).scalar_one()
     counted = db.execute(text("select how, readings from artifact_reading where day = :day"), {"day": today})
     assert dict(tuple(one) for one in counted) == {"exact": 5, "none": 1}
@@ -234,35 +240,38 @@ def plan(db: Connection, tenant: UUID) -> PlanKey:
 
 
 def wish_plan(db: Connection, tenant: UUID, key: PlanKey, **more: Any) -> PlanState:
-    return want_plan(db, tenant, key, PlanWish(["art_1"], "why?", 900, model="m"), **more)
+    return want_plan(Scope(db, tenant), key, PlanWish(["art_1"], "why?", 900, model="m"), **more)
 
 
 def test_a_plan_is_wanted_made_and_found(db: Connection, tenant: UUID, plan: PlanKey) -> None:
+    scope = Scope(db, tenant)
     assert wish_plan(db, tenant, plan) is PlanState.WANTED
-    (wanted,) = take_wanted_plans(db, tenant, "s1", most=5)
+    (wanted,) = take_wanted_plans(scope, "s1", most=5)
     assert (wanted.key, wanted.question, wanted.budget_tokens, wanted.plan) == (plan, "why?", 900, None)
     calls = [uuid4()]
-    assert store_plan(db, tenant, plan, plan={"artifacts": []}, call_ids=calls)
-    found = find_plan(db, tenant, plan)
+    assert store_plan(scope, plan, plan={"artifacts": []}, call_ids=calls)
+    found = find_plan(scope, plan)
     assert found is not None
     assert (found.state, found.plan, found.call_ids) == (PlanState.READY, {"artifacts": []}, calls)
     assert wish_plan(db, tenant, plan) is PlanState.READY
-    assert not store_plan(db, tenant, plan, plan={"artifacts": ["late"]})
+    assert not store_plan(scope, plan, plan={"artifacts": ["late"]})
 
 
 def test_a_plan_that_failed_says_why_and_is_wanted_again(db: Connection, tenant: UUID, plan: PlanKey) -> None:
+    scope = Scope(db, tenant)
     wish_plan(db, tenant, plan)
-    assert store_plan(db, tenant, plan, plan=None, reason="empty answer")
-    found = find_plan(db, tenant, plan)
+    assert store_plan(scope, plan, plan=None, reason="empty answer")
+    found = find_plan(scope, plan)
     assert found is not None
     assert (found.state, found.reason) == (PlanState.FAILED, "empty answer")
     assert wish_plan(db, tenant, plan) is PlanState.WANTED
 
 
 def test_a_session_keeps_its_newest_plans(db: Connection, tenant: UUID, plan: PlanKey) -> None:
+    scope = Scope(db, tenant)
     for number in range(6):
         db.execute(text("update artifact_plan set created_at = created_at - interval '1 s'"))
         wish_plan(db, tenant, replace(plan, question_key=f"q{number}"), most=3)
-    kept = take_wanted_plans(db, tenant, "s1", most=10)
+    kept = take_wanted_plans(scope, "s1", most=10)
     assert [row.key.question_key for row in kept] == ["q5", "q4", "q3"]
-    assert drop_session_plans(db, tenant, "s1") == 3
+    assert drop_session_plans(scope, "s1") == 3

@@ -22,6 +22,7 @@ from models.artifacts.settings import artifact_settings
 from models.artifacts.use import load_uses
 from models.conversations.history import load_oldest
 from models.due_work.queue import WorkKind, find_work
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 
 LEAST = artifact_settings().artifact_split_chars
@@ -32,7 +33,7 @@ SMALL = "exit code 0"
 def session_artifacts(
     db: Connection, tenant_id: UUID, session_id: str, *, after_seq: int, newest: int
 ) -> list[Artifact]:
-    uses = load_uses(db, tenant_id, session_id, after_seq=after_seq, newest=newest)
+    uses = load_uses(Scope(db, tenant_id), session_id, after_seq=after_seq, newest=newest)
     return [use.artifact for use in uses if use.artifact is not None]
 
 
@@ -72,12 +73,12 @@ def post(client: TestClient, event: dict[str, Any], session_id: str = "s1") -> A
 
 def stored(tenant_id: UUID, session_id: str = "s1") -> list[Message]:
     with session.read_transaction() as db:
-        return load_oldest(db, tenant_id, session_id, after_seq=0, up_to_seq=10_000, most=1_000)
+        return load_oldest(Scope(db, tenant_id), session_id, after_seq=0, up_to_seq=10_000, most=1_000)
 
 
 def contents(tenant_id: UUID, *artifact_ids: str) -> dict[str, str]:
     with session.read_transaction() as db:
-        return load_contents(db, tenant_id, artifact_ids)
+        return load_contents(Scope(db, tenant_id), artifact_ids)
 
 
 def test_a_large_result_leaves_its_message_and_comes_back_exactly(
@@ -197,7 +198,7 @@ def test_two_tenants_with_one_content_share_nothing(client: TestClient, tenant_i
     with session.transaction() as db:
         stranger = ensure_tenant(db, "second")
         event = TurnCompleted.model_validate(tool_turn("t1", LOG))
-        store_turns(db, stranger, [read_turn("s1", event).turn])
+        store_turns(Scope(db, stranger), [read_turn("s1", event).turn])
     assert rows("select count(*) from artifact")[0][0] == 2
     with session.transaction() as db:
         db.execute(text("delete from tenant where tenant_id = :id"), {"id": stranger})
@@ -232,7 +233,7 @@ def test_a_turn_its_artifacts_and_their_work_are_committed_together(
 ) -> None:
     event = TurnCompleted.model_validate(tool_turn("t1", LOG))
     with session.engine().connect() as db:
-        store_turns(db, tenant_id, [read_turn("s1", event).turn])
+        store_turns(Scope(db, tenant_id), [read_turn("s1", event).turn])
         db.rollback()
     for table in ("turn", "artifact", "artifact_use", "due_work"):
         assert rows(f"select count(*) from {table}")[0][0] == 0  # noqa: S608 (our own names)
@@ -245,7 +246,7 @@ def test_one_content_in_many_turns_is_one_piece_of_work(client: TestClient, tena
     for number in range(5):
         post(client, tool_turn(f"t{number}", LOG))
     with session.read_transaction() as db:
-        work = find_work(db, tenant_id, WorkKind.ARTIFACT, artifact_id_of(LOG))
+        work = find_work(Scope(db, tenant_id), WorkKind.ARTIFACT, artifact_id_of(LOG))
     assert work is not None
     assert work.wanted == 5
 
@@ -283,7 +284,7 @@ def test_a_write_with_a_small_result_makes_an_earlier_reading_old(
     post(client, tool_turn("t2", SMALL, calls=[call("b", "write_file", path=path, content="x")]))
     post(client, tool_turn("t3", SMALL, calls=[call("c", path="README.md")]))
     with session.read_transaction() as db:
-        uses = load_uses(db, tenant_id, "s1", after_seq=0, newest=10)
+        uses = load_uses(Scope(db, tenant_id), "s1", after_seq=0, newest=10)
     assert [(use.seq, use.writes, use.artifact is None) for use in uses] == [
         (3, False, False),
         (7, True, True),
@@ -340,7 +341,7 @@ def test_content_that_is_stored_again_while_it_is_dropped_is_there_afterwards(
             return int(post(client, tool_turn("t1", LOG), f"s{number}").status_code)
         with session.transaction() as db:
             db.execute(text("delete from session where session_id = :id"), {"id": f"s{number - 3}"})
-            drop_unused(db, tenant_id, [identity])
+            drop_unused(Scope(db, tenant_id), [identity])
         return 202
 
     with ThreadPoolExecutor(6) as pool:
@@ -354,7 +355,7 @@ def test_what_is_not_the_tenants_is_not_there(client: TestClient, tenant_id: UUI
     post(client, tool_turn("t1", LOG))
     with session.transaction() as db:
         stranger = ensure_tenant(db, "second")
-        assert load_contents(db, stranger, [artifact_id_of(LOG)]) == {}
+        assert load_contents(Scope(db, stranger), [artifact_id_of(LOG)]) == {}
         assert session_artifacts(db, stranger, "s1", after_seq=0, newest=10) == []
     assert contents(tenant_id, artifact_id_of("never stored")) == {}
 

@@ -18,6 +18,7 @@ from models.conversations.history import load_oldest
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.ledger.caps import Caps
 from models.recall.user import RecallSettings
+from models.scope import Scope
 from tests.integration.artifacts import store_document
 from tests.integration.summarizing import Model, Room
 from tests.integration.test_artifacts_intake import LOG, post, tool_turn
@@ -33,8 +34,9 @@ def rows(query: str, **values: Any) -> list[Any]:
 def held_work(tenant_id: UUID, kind: WorkKind, key: str) -> Claim:
     """A lease on work that is asked for now."""
     with session.transaction() as db:
-        enqueue(db, tenant_id, kind, key)
-        work = find_work(db, tenant_id, kind, key)
+        scope = Scope(db, tenant_id)
+        enqueue(scope, kind, key)
+        work = find_work(scope, kind, key)
         assert work is not None
         held = claim(db, work.work_id, lease_s=60, max_crashes=9)
     assert held is not None
@@ -76,10 +78,11 @@ def test_an_open_turn_gets_its_results_back_and_another_message_does_not(
     event = tool_turn("t1", LOG, LOG[::-1])
     post(client, {**event, "messages": event["messages"][:-1]})
     with session.read_transaction() as db:
-        messages = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)
-        results = load_results(db, tenant_id, "s1", from_seq=1, to_seq=99)
-        assert load_results(db, tenant_id, "s1", from_seq=1, to_seq=2) == {}
-        assert load_results(db, tenant_id, "other", from_seq=1, to_seq=99) == {}
+        scope = Scope(db, tenant_id)
+        messages = load_oldest(scope, "s1", after_seq=0, up_to_seq=99, most=99)
+        results = load_results(scope, "s1", from_seq=1, to_seq=99)
+        assert load_results(scope, "s1", from_seq=1, to_seq=2) == {}
+        assert load_results(scope, "other", from_seq=1, to_seq=99) == {}
     assert sorted(results) == [3, 4]
     whole = [
         restore_results(
@@ -99,7 +102,7 @@ def test_the_sweep_keeps_what_is_used_and_drops_the_rest(client: TestClient, ten
     with session.transaction() as db:
         kept = store_document(db, tenant_id, "A document that somebody uploaded.")
         wish = Wish(SummaryKey(kept, "k", "medium", "en"), "k", ["k"], "asked")
-        want_summary(db, tenant_id, wish, ttl_s=60)
+        want_summary(Scope(db, tenant_id), wish, ttl_s=60)
         db.execute(text("delete from session"))
         db.execute(text("update artifact set last_used_at = now() - interval '2 days'"))
         db.execute(text("update artifact_summary set expires_at = now()"))
@@ -117,7 +120,7 @@ def test_no_stored_text_of_an_erased_session_is_left(client: TestClient, tenant_
     with session.transaction() as db:
         named = [row[0] for row in db.execute(text("select artifact_id from artifact"))]
         db.execute(text("delete from session where session_id = 's1'"))
-        assert drop_unused(db, tenant_id, named) == named
+        assert drop_unused(Scope(db, tenant_id), named) == named
     tables = [row[0] for row in rows("select tablename from pg_tables where schemaname = 'public'")]
     left = [
         name

@@ -17,6 +17,7 @@ from models.artifacts.artifact import drop_orphans, drop_unused
 from models.artifacts.attachment import drop_session_attachments, drop_user_attachments, load_attachments
 from models.artifacts.settings import artifact_settings
 from models.due_work.queue import WorkKind, find_work
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.unit.documents.pdfs import pdf_of
@@ -74,19 +75,21 @@ def test_a_document_of_another_owner_is_an_upload_of_its_own(client: TestClient,
     assert send(client, content=REPORT, user_id="u1").status_code == 201
     assert send(client, content=REPORT, user_id="u2").status_code == 201
     with session.transaction() as db:
-        gone = drop_user_attachments(db, tenant_id, "u1")
+        scope = Scope(db, tenant_id)
+        gone = drop_user_attachments(scope, "u1")
         assert gone == [artifact_id_of(REPORT)]
-        assert drop_unused(db, tenant_id, gone) == []
-        gone = drop_user_attachments(db, tenant_id, "u2")
-        assert drop_unused(db, tenant_id, gone) == gone
+        assert drop_unused(scope, gone) == []
+        gone = drop_user_attachments(scope, "u2")
+        assert drop_unused(scope, gone) == gone
     assert rows("select count(*) from artifact")[0][0] == 0
 
 
 def test_what_was_uploaded_for_a_session_goes_with_it(client: TestClient, tenant_id: UUID) -> None:
     send(client, content=REPORT, session_id="s1")
     with session.transaction() as db:
-        assert drop_session_attachments(db, tenant_id, "s2") == []
-        assert drop_session_attachments(db, tenant_id, "s1") == [artifact_id_of(REPORT)]
+        scope = Scope(db, tenant_id)
+        assert drop_session_attachments(scope, "s2") == []
+        assert drop_session_attachments(scope, "s1") == [artifact_id_of(REPORT)]
 
 
 def test_an_upload_that_stays_is_no_orphan(client: TestClient) -> None:
@@ -229,8 +232,9 @@ def test_a_large_document_is_read_ahead_and_a_small_one_is_not(client: TestClien
     large = send(client, content=REPORT * 30).json()["artifact_id"]
     small = send(client, content=REPORT).json()["artifact_id"]
     with session.read_transaction() as db:
-        assert find_work(db, tenant_id, WorkKind.ARTIFACT, large) is not None
-        assert find_work(db, tenant_id, WorkKind.ARTIFACT, small) is None
+        scope = Scope(db, tenant_id)
+        assert find_work(scope, WorkKind.ARTIFACT, large) is not None
+        assert find_work(scope, WorkKind.ARTIFACT, small) is None
 
 
 def test_a_long_document_is_shown_up_to_a_bound_and_says_where_to_read_on(client: TestClient) -> None:
@@ -253,7 +257,7 @@ def test_another_tenant_cannot_tell_that_there_is_a_document(client: TestClient)
     assert there.json() == nowhere.json()
     assert client.get(f"/v1/artifacts/{identity}", headers=headers).status_code == 404
     with session.read_transaction() as db:
-        assert load_attachments(db, stranger, [identity]) == {}
+        assert load_attachments(Scope(db, stranger), [identity]) == {}
 
 
 def test_a_document_that_commands_is_kept_as_data(client: TestClient) -> None:

@@ -12,6 +12,7 @@ from api.catalogs import budgets as budgets_api
 from context.providers.profiles import ModelPrice, ProfileOverride, Tier
 from models import database as session
 from models.catalogs.model_profile import import_prices, set_override
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 
@@ -48,8 +49,9 @@ def test_every_kind_of_model_has_its_budget_and_the_policy_says_how_to_read_them
 
 def test_a_tenants_override_is_in_its_own_table_only(client: TestClient, tenant_id: UUID) -> None:
     with session.transaction() as db:
-        set_override(db, tenant_id, ProfileOverride("openai/gpt-4o", tier=Tier.B))
-        set_override(db, tenant_id, ProfileOverride("my-model", input_tokens=5_000, input_usd=Decimal("0.5")))
+        scope = Scope(db, tenant_id)
+        set_override(scope, ProfileOverride("openai/gpt-4o", tier=Tier.B))
+        set_override(scope, ProfileOverride("my-model", input_tokens=5_000, input_usd=Decimal("0.5")))
         other = ensure_tenant(db, "second")
     answer = read(client)
     assert budget(answer, "openai/gpt-4o")["tier"] == "B"

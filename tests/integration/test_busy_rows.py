@@ -10,6 +10,7 @@ from sqlalchemy import Connection, text
 
 from models import database as session
 from models.due_work.queue import WorkKind, claim, enqueue, renew
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.summarizing import dialogue
 from tests.waiting import wait_until
@@ -57,14 +58,14 @@ def tenant(db: Connection) -> UUID:
 
 def work(db: Connection, tenant: UUID) -> int:
     """Work that is due, and its id."""
-    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1")
     return int(db.execute(text("select work_id from due_work where key = 's1'")).scalar_one())
 
 
 def test_work_that_is_asked_for_again_is_changed_in_place(db: Connection, tenant: UUID) -> None:
     """Most turns do this: their session's work is due already."""
     work(db, tenant)
-    assert in_place(db, lambda: enqueue(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=5)) == (1, 1)
+    assert in_place(db, lambda: enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1", delay_s=5)) == (1, 1)
 
 
 def test_a_lease_is_renewed_in_place(db: Connection, tenant: UUID) -> None:

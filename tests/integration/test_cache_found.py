@@ -17,6 +17,7 @@ from context.providers.prompt_cache import cache_rule
 from context.types import JsonObject
 from models import database as session
 from models.learning.cache_found import FoundSums, find_found
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.test_tools_context import TOOLS, names
@@ -104,7 +105,7 @@ class Platform:
 
 def found(tenant_id: UUID, model: str = MODEL) -> FoundSums:
     with session.read_transaction() as db:
-        return find_found(db, tenant_id, model)
+        return find_found(Scope(db, tenant_id), model)
 
 
 def stands(tenant_id: UUID, *, expected: int, reported: int, days_ago: int = 0) -> None:

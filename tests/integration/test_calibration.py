@@ -20,6 +20,7 @@ from context.types import JsonObject
 from models import database as session
 from models.conversations.summary import NewSummary, store_summary
 from models.providers.calibration import find_calibration, keep_calibration
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.data import session_file
 from tests.integration.conftest import make_key
@@ -76,7 +77,7 @@ class Platform:
 
 def known(tenant_id: UUID, model: str = MODEL) -> Calibration:
     with session.read_transaction() as db:
-        return find_calibration(db, tenant_id, model)
+        return find_calibration(Scope(db, tenant_id), model)
 
 
 def errors(answers: Sequence[tuple[dict[str, Any], int]]) -> list[float]:
@@ -196,7 +197,7 @@ def swap_summary(tenant_id: UUID, through: int, words: str) -> None:
     count = count_message({"role": "user", "content": words})
     new = NewSummary(1, None, 1, through, words, count, count, "m", "normal", "1", "en")
     with session.transaction() as db:
-        assert store_summary(db, tenant_id, "s1", new, activate=True)
+        assert store_summary(Scope(db, tenant_id), "s1", new, activate=True)
 
 
 def test_a_swap_of_the_summary_between_two_reports_is_no_measurement(
@@ -257,16 +258,16 @@ def test_turns_of_many_sessions_at_once_teach_without_waiting(client: TestClient
 def test_a_lesson_learned_from_what_is_out_of_date_is_dropped(tenant_id: UUID) -> None:
     first = Calibration(MODEL, 1.1, 1, 0.0)
     with session.transaction() as db:
-        assert keep_calibration(db, tenant_id, UNCALIBRATED, first)
+        assert keep_calibration(Scope(db, tenant_id), UNCALIBRATED, first)
     with session.transaction() as db:
-        assert not keep_calibration(db, tenant_id, UNCALIBRATED, Calibration(MODEL, 2.0, 1, 0.0))
+        assert not keep_calibration(Scope(db, tenant_id), UNCALIBRATED, Calibration(MODEL, 2.0, 1, 0.0))
     assert known(tenant_id) == first
 
 
 def test_a_settled_model_is_sampled(client: TestClient, tenant_id: UUID) -> None:
     settled = Calibration(MODEL, 1.2, SETTLED_OBSERVATIONS, 0.01)
     with session.transaction() as db:
-        keep_calibration(db, tenant_id, UNCALIBRATED, settled)
+        keep_calibration(Scope(db, tenant_id), UNCALIBRATED, settled)
     platform = Platform(client)
     for _ in range(8):
         platform.turn()
@@ -281,7 +282,9 @@ def test_the_sampling_of_a_settled_model_ends_by_itself(
     client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with session.transaction() as db:
-        keep_calibration(db, tenant_id, UNCALIBRATED, Calibration(MODEL, 1.2, SETTLED_OBSERVATIONS, 0.01))
+        keep_calibration(
+            Scope(db, tenant_id), UNCALIBRATED, Calibration(MODEL, 1.2, SETTLED_OBSERVATIONS, 0.01)
+        )
     platform, clock, learned = Platform(client), time.monotonic, []
     for passed_s in (0.0, 0.0, 0.0, api_settings().calibration_settled_every_s + 1.0):
         monkeypatch.setattr(time, "monotonic", lambda passed_s=passed_s: clock() + passed_s)

@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from api import keys
 from models import database as session
 from models.providers.context_limit import Sighting, SightingSource, learn_limit
+from models.scope import Scope
 from tests.integration.erasing import talk
 from tests.integration.summarizing import SESSION, dialogue
 from tests.integration.test_bad_input import at_once, other
@@ -125,7 +126,7 @@ def test_limits_that_are_forgotten_at_once_are_counted_once(client: TestClient, 
     with session.transaction() as db:
         for model in ("m-1", "m-2"):
             seen = Sighting(model, SESSION, 8_192, SightingSource.ERROR)
-            learn_limit(db, tenant_id, seen, floor_tokens=8_192)
+            learn_limit(Scope(db, tenant_id), seen, floor_tokens=8_192)
     answers = crowd(lambda _: ok(client.delete(f"/v1/limits?session_id={SESSION}")))
     assert sum(answer["forgotten"] for answer in answers) == 2
 

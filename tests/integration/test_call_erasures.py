@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from models import database as session
 from models.providers.context_limit import Sighting, SightingSource, learn_limit
+from models.scope import Scope
 from tests.integration.erasing import plant_everywhere, plant_in_message, post_turn, tables_with, talk
 from tests.integration.summarizing import SESSION, dialogue
 from tests.integration.test_bad_input import at_once
@@ -185,7 +186,9 @@ def test_what_an_erased_session_taught_of_a_model_is_gone(
 ) -> None:
     post_turn(client, SESSION, {"turn_id": "t1", "messages": dialogue(1), "user_id": USER})
     with session.transaction() as db:
-        learn_limit(db, tenant_id, Sighting("m", SESSION, 8_192, SightingSource.ERROR), floor_tokens=8_192)
+        learn_limit(
+            Scope(db, tenant_id), Sighting("m", SESSION, 8_192, SightingSource.ERROR), floor_tokens=8_192
+        )
     limits = ok(client.get("/v1/limits"))["limits"]
     assert [(one["model"], one["session_id"]) for one in limits] == [("m", SESSION)]
     erase(client, way)

@@ -24,6 +24,7 @@ from models.learning.served_set import ServedSets, find_served_sets
 from models.learning.set_listing import SetFacts
 from models.plans.outcome import note_erased_plans
 from models.plans.plan import MadePlan, PlanMethod, keep_plan
+from models.scope import Scope
 from tests.integration.conftest import make_key
 from tests.integration.learning import (
     NAME,
@@ -63,7 +64,7 @@ def trying(tenant_id: UUID) -> UUID:
 
 def served(tenant_id: UUID) -> ServedSets:
     with session.read_transaction() as db:
-        return find_served_sets(db, tenant_id, [NAME]).get(NAME, ServedSets())
+        return find_served_sets(Scope(db, tenant_id), [NAME]).get(NAME, ServedSets())
 
 
 def states(tenant_id: UUID) -> dict[int, str]:
@@ -154,7 +155,7 @@ def test_a_plan_knows_the_set_that_ranked_it(client: TestClient, trying: UUID) -
         wanted = {"intent": "jot down a draft", "catalog": NAME, "model": "extractive", "session_id": name}
         plan_id = client.post("/v1/plans", json=wanted).json()["plan_id"]
         with session.read_transaction() as db:
-            work = find_work(db, trying, WorkKind.PLAN, plan_id)
+            work = find_work(Scope(db, trying), WorkKind.PLAN, plan_id)
         assert work is not None
         handlers = {WorkKind.PLAN: lambda held: make_plan(held, complete=unasked, most_wait_s=60)}
         run_work(work.work_id, handlers, WorkerSettings())
@@ -242,7 +243,7 @@ def test_a_canary_serves_no_longer_than_it_may_and_the_next_night_drops_it(
     assert {ranked_by(client, name) for name in NAMES} == {1}
     with session.transaction() as db:
         db.execute(text("update learning_state set watermark = 1000000"))
-        assert ask_for_catalogs(db, trying) == [NAME]
+        assert ask_for_catalogs(Scope(db, trying)) == [NAME]
     assert "; set 2 dropped: the time is over: outcomes of 0 and 0" in learn_now(trying, settings=SETTINGS)
     assert states(trying)[2] == "rejected"
 
@@ -301,7 +302,7 @@ def test_a_set_made_of_erased_plans_is_never_promoted(client: TestClient, trying
     pass_days(trying, 1.01)
     with session.transaction() as db:
         db.execute(text("delete from plan_history where intent like '%forecast%'"))
-        note_erased_plans(db, trying, {NAME: 3})
+        note_erased_plans(Scope(db, trying), {NAME: 3})
     assert "promoted" not in learn_now(trying, settings=SETTINGS)
     assert (states(trying)[1], states(trying)[2]) == ("rejected", "rejected")
     assert not facts(trying).is_kept
@@ -435,7 +436,7 @@ def test_a_plan_that_fails_later_counts_as_failed(client: TestClient, trying: UU
         {"order": order, "tool": "notes", "args": {}, "outcome": None} for order in (1, 2)
     ]
     with session.transaction() as db:
-        keep_plan(db, trying, UUID(plan_id), MadePlan(steps, PlanMethod.LLM, prior_set=2))
+        keep_plan(Scope(db, trying), UUID(plan_id), MadePlan(steps, PlanMethod.LLM, prior_set=2))
     went = []
     for order, outcome in ((1, "ok"), (2, "error")):
         body = {"steps": [{"order": order, "outcome": outcome}]}
@@ -448,8 +449,8 @@ def test_a_plan_that_fails_later_counts_as_failed(client: TestClient, trying: UU
 
 def test_the_night_asks_for_the_catalog_of_a_canary(trying: UUID) -> None:
     with session.transaction() as db:
-        enqueue(db, trying, WorkKind.LEARN, CATALOG + NAME)
+        enqueue(Scope(db, trying), WorkKind.LEARN, CATALOG + NAME)
     assert "canary of set 2 goes on" in learn_now(trying, settings=SETTINGS)
     with session.transaction() as db:
         db.execute(text("update learning_state set watermark = 1000000"))
-        assert ask_for_catalogs(db, trying) == [NAME]
+        assert ask_for_catalogs(Scope(db, trying)) == [NAME]

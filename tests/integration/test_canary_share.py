@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 from afterturn.__main__ import app
 from models import database as session
 from models.learning.progress import LearningSettings, set_canary_share
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.learning import catalog_document, learn_now, put, sets, shuffled, store_plans
@@ -22,7 +23,7 @@ HALF = LearningSettings(learn_holdout_least=10, learn_canary_share=0.5)
 
 def wish(tenant_id: UUID, share: float | None) -> None:
     with session.transaction() as db:
-        set_canary_share(db, tenant_id, share)
+        set_canary_share(Scope(db, tenant_id), share)
 
 
 def spend_a_night(tenant_id: UUID, settings: LearningSettings, *, seed: int = 1) -> str:

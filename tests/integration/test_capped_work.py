@@ -22,6 +22,7 @@ from models.due_work.waiting import find_capped, release_capped, release_outdate
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import BudgetDeniedError, Caps, Denial
 from models.providers.circuit_breaker import ProviderParkedError
+from models.scope import Scope
 from models.snapshot import CapCount, take_snapshot
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import QUICK, row
@@ -58,7 +59,7 @@ def begin(tenant: UUID, times: int, session_id: str = "s1") -> list[UUID]:
     """So many calls of today, under way."""
     with transaction() as db:
         now = database_now(db)
-        lock_sessions(db, tenant, [session_id])
+        lock_sessions(Scope(db, tenant), [session_id])
         return [reserve(db, call(tenant, session_id), caps=Caps(), now=now) for _ in range(times)]
 
 
@@ -67,13 +68,13 @@ def end(tenant: UUID, calls: Sequence[UUID], tokens: int = WANTED) -> None:
     ended = Settlement(0.1, charged_tokens=tokens, charged_usd=tokens * MILLIONTH)
     with transaction() as db:
         for call_id in calls:
-            settle(db, tenant, call_id, ended, now=database_now(db))
+            settle(Scope(db, tenant), call_id, ended, now=database_now(db))
 
 
 def do(tenant: UUID, key: str, handler: Handler) -> str:
     """Ask for a session's work, and have it done now, whenever it is due."""
     with transaction() as db:
-        enqueue(db, tenant, WorkKind.SUMMARIZE, key)
+        enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, key)
         work_id = row(db, tenant, key).work_id
         db.execute(text("update due_work set due_at = now() where work_id = :id"), {"id": work_id})
     return run_work(work_id, {WorkKind.SUMMARIZE: handler}, QUICK)
@@ -89,7 +90,7 @@ def look(tenant: UUID, caps: Caps, *, later_s: float = LOOK_S + 1) -> int:
     aged = text("update due_work set denied_at = denied_at - make_interval(secs => :s)")
     with transaction() as db:
         db.execute(aged, {"s": later_s})
-        return release_capped(db, tenant, caps, now=database_now(db), look_s=LOOK_S)
+        return release_capped(Scope(db, tenant), caps, now=database_now(db), look_s=LOOK_S)
 
 
 def going_on(tenant: UUID, keys: Sequence[str]) -> list[str]:
@@ -179,7 +180,7 @@ def outdated(tenant: UUID, now_by: str, *, later_s: float = LOOK_S + 1) -> int:
     aged = text("update due_work set denied_at = denied_at - make_interval(secs => :s)")
     with transaction() as db:
         db.execute(aged, {"s": later_s})
-        return release_outdated(db, tenant, lambda _: now_by, now=database_now(db), look_s=LOOK_S)
+        return release_outdated(Scope(db, tenant), lambda _: now_by, now=database_now(db), look_s=LOOK_S)
 
 
 def test_it_goes_on_where_what_it_was_judged_by_has_changed(tenant_id: UUID) -> None:
@@ -209,8 +210,8 @@ def test_work_denied_by_a_guess_goes_on_once_its_price_is_known(tenant_id: UUID)
     assert "0.00156, a guess for want of a price: never" in do(tenant_id, "s1", handler)
     assert sweep_caps(tenant_id, caps, settings).startswith("0 pieces")
     known = ProfileOverride("openai/nobody-knows", input_usd=Decimal("0.1"), output_usd=Decimal("0.2"))
-    with transaction() as db:
-        set_override(db, tenant_id, known)
+    with Scope.write(tenant_id) as scope:
+        set_override(scope, known)
     assert sweep_caps(tenant_id, caps, settings).startswith("1 pieces")
 
 
@@ -243,7 +244,7 @@ def sweep_caps(tenant: UUID, caps: Caps, llm: LlmSettings) -> str:
     """The regular look, a minute after the denials."""
     with transaction() as db:
         db.execute(text("update due_work set denied_at = denied_at - interval '1 minute'"))
-        enqueue(db, tenant, WorkKind.SWEEP, CAPS)
+        enqueue(Scope(db, tenant), WorkKind.SWEEP, CAPS)
         work_id = db.execute(text("select work_id from due_work where kind = 'sweep'")).scalar_one()
         held = claim(db, work_id, lease_s=20, max_crashes=3)
     assert held is not None
@@ -263,7 +264,7 @@ def test_the_sweep_brings_every_tenants_work_forward(tenant_id: UUID) -> None:
 def test_a_plan_is_not_made_to_wait_for_longer_than_it_may(tenant_id: UUID) -> None:
     """Who asked would hear of it a day later only."""
     with transaction() as db:
-        enqueue(db, tenant_id, WorkKind.PLAN, "p1")
+        enqueue(Scope(db, tenant_id), WorkKind.PLAN, "p1")
         work_id, now = db.execute(text("select work_id, now() from due_work")).one()
     denied = BudgetDeniedError(Denial("tenant", "tokens", 90, 200, 100), now=now)
 

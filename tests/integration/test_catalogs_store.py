@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from context.catalog.compact import Ladder
 from context.catalog.read import read_catalog
 from models.catalogs.catalog import FORGET_ENTRIES_AFTER, find_digest, load_version, put_catalog
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -31,8 +32,7 @@ class Shelf:
         ladder = Ladder(catalog)
         every = range(ladder.entries)
         return put_catalog(
-            self.db,
-            self.tenant,
+            Scope(self.db, self.tenant),
             "main",
             catalog,
             body=ladder.text(every, 0, ""),
@@ -42,13 +42,13 @@ class Shelf:
         )
 
     def novel(self, digest: str | None = None) -> dict[str, int]:
-        found = load_version(self.db, self.tenant, "main", digest)
+        found = load_version(Scope(self.db, self.tenant), "main", digest)
         assert found is not None
         return dict(found.novel_since)
 
     @property
     def digest(self) -> str:
-        found = find_digest(self.db, self.tenant, "main")
+        found = find_digest(Scope(self.db, self.tenant), "main")
         assert found is not None
         return found
 
@@ -60,7 +60,7 @@ def shelf(db: Connection) -> Shelf:
 
 def test_a_version_is_read_as_it_was_put(shelf: Shelf) -> None:
     assert shelf.put("a", "b", text="漢字")
-    found = load_version(shelf.db, shelf.tenant, "main")
+    found = load_version(Scope(shelf.db, shelf.tenant), "main")
     assert found is not None
     assert (found.in_force, found.packs, found.pipelines) == (True, 2, 0)
     assert (
@@ -81,10 +81,10 @@ def test_an_earlier_version_stays_readable_and_says_that_it_is_not_in_force(shel
     shelf.put("a")
     before = shelf.digest
     shelf.put("b")
-    old = load_version(shelf.db, shelf.tenant, "main", before)
+    old = load_version(Scope(shelf.db, shelf.tenant), "main", before)
     assert old is not None
     assert (old.in_force, '"name":"a"' in old.body) == (False, True)
-    assert load_version(shelf.db, shelf.tenant, "main").digest != before  # type: ignore[union-attr]
+    assert load_version(Scope(shelf.db, shelf.tenant), "main").digest != before  # type: ignore[union-attr]
 
 
 def test_only_the_newest_versions_stay(shelf: Shelf) -> None:
@@ -92,15 +92,17 @@ def test_only_the_newest_versions_stay(shelf: Shelf) -> None:
     for name in "abcd":
         shelf.put(name, keep=2)
         digests.append(shelf.digest)
-    kept = [load_version(shelf.db, shelf.tenant, "main", digest) is not None for digest in digests]
+    kept = [load_version(Scope(shelf.db, shelf.tenant), "main", digest) is not None for digest in digests]
     assert kept == [False, False, True, True]
 
 
 def test_a_version_that_comes_back_is_the_newest(shelf: Shelf) -> None:
     for name in ("a", "b", "a", "c"):
         shelf.put(name, keep=2)
-    assert load_version(shelf.db, shelf.tenant, "main", read_catalog([{"name": "a"}]).digest) is not None
-    assert load_version(shelf.db, shelf.tenant, "main", read_catalog([{"name": "b"}]).digest) is None
+    assert (
+        load_version(Scope(shelf.db, shelf.tenant), "main", read_catalog([{"name": "a"}]).digest) is not None
+    )
+    assert load_version(Scope(shelf.db, shelf.tenant), "main", read_catalog([{"name": "b"}]).digest) is None
 
 
 def test_an_entry_is_known_since_its_first_day_whatever_becomes_of_it(shelf: Shelf) -> None:
@@ -123,6 +125,6 @@ def test_an_entry_that_was_gone_for_long_is_new_again(shelf: Shelf) -> None:
 def test_a_catalog_of_another_tenant_or_name_does_not_exist(shelf: Shelf) -> None:
     shelf.put("a")
     other: UUID = ensure_tenant(shelf.db, "second")
-    assert find_digest(shelf.db, other, "main") is None
-    assert load_version(shelf.db, other, "main", shelf.digest) is None
-    assert load_version(shelf.db, shelf.tenant, "other") is None
+    assert find_digest(Scope(shelf.db, other), "main") is None
+    assert load_version(Scope(shelf.db, other), "main", shelf.digest) is None
+    assert load_version(Scope(shelf.db, shelf.tenant), "other") is None

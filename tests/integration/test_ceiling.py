@@ -16,6 +16,7 @@ from models.artifacts.summary import SummaryKey, Wish, want_summary
 from models.artifacts.use import load_uses
 from models.due_work.queue import WorkKind, enqueue
 from models.learning.speculation import Reserved, What, note_made, release, reserve_spending
+from models.scope import Scope
 from tests.integration import test_speculation as speculation
 from tests.integration.test_precompute_job import ABOUT, NOTES
 from tests.integration.test_speculation import made_ahead
@@ -52,19 +53,20 @@ def wished(platform: Any) -> list[str]:
     """Let a request have wished for a summary of each large result."""
     focus = normalise(ABOUT)
     with session.transaction() as db:
-        uses = load_uses(db, platform.tenant_id, "s1", after_seq=0, newest=10)
+        scope = Scope(db, platform.tenant_id)
+        uses = load_uses(scope, "s1", after_seq=0, newest=10)
         artifacts = [use.artifact.artifact_id for use in uses if use.artifact]
         for artifact in artifacts:
             key = SummaryKey(artifact, focus.key, SizeClass.MEDIUM, focus.language)
             wish = Wish(key, focus.original, focus.terms, "request", "s1")
-            want_summary(db, platform.tenant_id, wish, ttl_s=1_000)
-            enqueue(db, platform.tenant_id, WorkKind.ARTIFACT, artifact)
+            want_summary(scope, wish, ttl_s=1_000)
+            enqueue(scope, WorkKind.ARTIFACT, artifact)
     return artifacts
 
 
 def reserve(tenant_id: UUID) -> Reserved | None:
     with session.transaction() as db:
-        return reserve_spending(db, tenant_id, WHAT, CALL, LIMITS)
+        return reserve_spending(Scope(db, tenant_id), WHAT, CALL, LIMITS)
 
 
 def test_as_many_calls_are_reserved_at_once_as_the_ceiling_has_room_for(tenant_id: UUID) -> None:
@@ -81,8 +83,9 @@ def test_a_reservation_gives_way_to_what_was_spent_or_is_given_back(tenant_id: U
     assert first is not None
     assert second is not None
     with session.transaction() as db:
-        note_made(db, tenant_id, WHAT, spent_tokens=7_000, reserved=first)
-        release(db, tenant_id, WHAT, second)
+        scope = Scope(db, tenant_id)
+        note_made(scope, WHAT, spent_tokens=7_000, reserved=first)
+        release(scope, WHAT, second)
     assert counted(tenant_id) == (1, 7_000)
     assert reserve(tenant_id) is not None
 

@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from models import database as session
 from models.conversations.standing import find_standing
 from models.due_work.queue import WorkKind, find_work
+from models.scope import Scope
 from tests.integration.compacting import (
     CLAUDE,
     GPT,
@@ -257,7 +258,7 @@ def test_no_summary_repeats_a_compaction_until_another_family_asks(
 def outcome(room: Room, model: Model) -> str:
     room.run(model)
     with session.read_transaction() as db:
-        found = find_work(db, room.tenant_id, WorkKind.SUMMARIZE, SESSION)
+        found = find_work(Scope(db, room.tenant_id), WorkKind.SUMMARIZE, SESSION)
     assert found is not None
     return str(found.last_outcome)
 
@@ -268,7 +269,7 @@ def test_turns_after_a_compaction_are_summarized_when_they_press(client: TestCli
     talk(client, *range(5, 20), wire="responses", model=GPT)
     assert "activated" in outcome(room, model)
     with session.read_transaction() as db:
-        standing = find_standing(db, tenant_id, SESSION)
+        standing = find_standing(Scope(db, tenant_id), SESSION)
     assert standing is not None
     assert standing.summary is not None
     assert SEAL not in standing.summary.text

@@ -12,6 +12,7 @@ from models import database as session
 from models.conversations.session import cut_session
 from models.conversations.summary import NewSummary, store_summary
 from models.recall.user import RecallSettings
+from models.scope import Scope
 from tests.integration.conftest import make_key
 from tests.integration.refusing import (
     ASK,
@@ -139,7 +140,7 @@ def test_a_prepared_summary_takes_effect_before_anything_is_cut(client: TestClie
         language="en",
     )
     with session.transaction() as db:
-        assert store_summary(db, tenant_id, "s1", notes, activate=False) == 1
+        assert store_summary(Scope(db, tenant_id), "s1", notes, activate=False) == 1
     assert index_through(tenant_id, "s1", 10, settings=RecallSettings())
     after = compress(client)
     assert after["certificate"]["summary_covers"] == [1, 10]
@@ -262,8 +263,9 @@ def test_of_two_cuts_of_the_same_view_the_second_changes_nothing(client: TestCli
     talk(client, 4)
     seen = row(tenant_id)
     with session.transaction() as db:
-        assert cut_session(db, tenant_id, seen, EmergencyCut(4))
-        assert not cut_session(db, tenant_id, seen, EmergencyCut(6))
+        scope = Scope(db, tenant_id)
+        assert cut_session(scope, seen, EmergencyCut(4))
+        assert not cut_session(scope, seen, EmergencyCut(6))
     assert row(tenant_id).cut_seq == 4
 
 
@@ -272,7 +274,7 @@ def test_a_cut_of_a_view_before_a_reset_changes_nothing(client: TestClient, tena
     seen = row(tenant_id)
     client.post("/v1/sessions/s1/reset")
     with session.transaction() as db:
-        assert not cut_session(db, tenant_id, seen, EmergencyCut(4))
+        assert not cut_session(Scope(db, tenant_id), seen, EmergencyCut(4))
 
 
 def test_the_answer_comes_in_the_format_that_was_asked_for(client: TestClient) -> None:

@@ -19,6 +19,7 @@ from models.artifacts.settings import planning_settings
 from models.catalogs.model_profile import set_override
 from models.due_work.queue import WorkKind
 from models.ledger.caps import Caps
+from models.scope import Scope
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 from tests.waiting import wait_until
 
@@ -407,7 +408,7 @@ def newest_artifact() -> str:
 def test_an_expensive_model_has_its_attachments_planned(platform: Platform) -> None:
     with session.transaction() as db:
         override = ProfileOverride("dear-model", input_usd=Decimal(60), output_usd=Decimal(90))
-        set_override(db, platform.tenant_id, override)
+        set_override(Scope(db, platform.tenant_id), override)
     attached = [{"content": long_report("A new one."), "title": "Report"}]
     new = Platform(platform.client, platform.tenant_id, platform.server, "s2")
     wide = {"attachments": attached, "context_window": 100_000, "max_tokens": 500}

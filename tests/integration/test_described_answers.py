@@ -11,6 +11,7 @@ from sqlalchemy import text
 from models import database as session
 from models.conversations.summary import store_summary
 from models.providers.context_limit import Sighting, SightingSource, learn_limit
+from models.scope import Scope
 from tests.described import answer_models, keys_lost
 from tests.integration.erasing import new_summary, talk, tool_turn
 from tests.integration.learned import learn_often
@@ -63,9 +64,10 @@ def call(client: TestClient, tenant_id: UUID, keep_windows: None) -> Caller:  # 
         caller("record_turn", "POST", f"{SESSION}/turns", json=turn)
     talk(client, "s1", 6)
     with session.transaction() as db:
+        scope = Scope(db, tenant_id)
         made = new_summary(8, "Notes [1].", base=None)
-        assert store_summary(db, tenant_id, "s1", made, activate=True)
-        learn_limit(db, tenant_id, Sighting("m-1", "s1", 8_192, SightingSource.ERROR), floor_tokens=8_192)
+        assert store_summary(scope, "s1", made, activate=True)
+        learn_limit(scope, Sighting("m-1", "s1", 8_192, SightingSource.ERROR), floor_tokens=8_192)
     return caller
 
 

@@ -27,6 +27,7 @@ from afterturn.stack.servers import valkey_program
 from models import database as session
 from models.due_work.kinds import WorkQueue
 from models.due_work.queue import WorkKind, WorkState, enqueue, enqueue_many
+from models.scope import Scope
 from tests.integration.works import QUICK, commit_work, state
 from tests.waiting import wait_until
 from workers.app import app
@@ -60,7 +61,7 @@ def queued(broker: redis.Redis, queue: str) -> list[dict[str, Any]]:
 
 def want_many(tenant_id: UUID, pieces: int) -> None:
     with session.transaction() as db:
-        enqueue_many(db, tenant_id, WorkKind.SUMMARIZE, [f"s{number}" for number in range(pieces)])
+        enqueue_many(Scope(db, tenant_id), WorkKind.SUMMARIZE, [f"s{number}" for number in range(pieces)])
 
 
 @pytest.mark.usefixtures("work_id")
@@ -179,7 +180,7 @@ def waker(postgres_url: str) -> Iterator[Waker]:
 def test_awaited_work_wakes_the_dispatcher_at_once(waker: Waker, tenant_id: UUID) -> None:
     def ask() -> None:
         with session.transaction() as db:
-            enqueue(db, tenant_id, WorkKind.SUMMARIZE, "s1", delay_s=60, awaited=True)
+            enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, "s1", delay_s=60, awaited=True)
 
     assert woken_after(waker, ask, timeout_s=60) < 40
 
@@ -189,7 +190,7 @@ def test_other_work_waits_for_the_next_look(waker: Waker, tenant_id: UUID) -> No
 
     def ask() -> None:
         with session.transaction() as db:
-            enqueue(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+            enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, "s1")
 
     assert woken_after(waker, ask, timeout_s=1) >= 1
 

@@ -15,6 +15,7 @@ from models import database as session
 from models.due_work.fair_claim import Turns
 from models.due_work.kinds import WorkQueue
 from models.due_work.queue import WorkKind, enqueue_many
+from models.scope import Scope
 from tests.integration.works import what_is_due
 from workers import tasks
 from workers.dispatch import Bells
@@ -68,7 +69,7 @@ def now() -> datetime:
 def backlog(tenant_id: UUID) -> UUID:
     """Sessions without turns, to be indexed: work that takes no time."""
     with session.transaction() as db:
-        enqueue_many(db, tenant_id, WorkKind.RECALL, [f"s{number}" for number in range(BACKLOG)])
+        enqueue_many(Scope(db, tenant_id), WorkKind.RECALL, [f"s{number}" for number in range(BACKLOG)])
     return tenant_id
 
 
@@ -103,7 +104,7 @@ def test_a_bell_after_a_look_in_vain_is_heard_at_once(tenant_id: UUID) -> None:
     """Somebody waits for it: that this process has just looked must not hold it up."""
     assert tasks.hear("maintenance", None) == "0 done"
     with session.transaction() as db:
-        enqueue_many(db, tenant_id, WorkKind.RECALL, ["s1"], awaited=True)
+        enqueue_many(Scope(db, tenant_id), WorkKind.RECALL, ["s1"], awaited=True)
     assert tasks.hear("maintenance", now()) == "1 done"
 
 

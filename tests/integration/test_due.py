@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Engine, text
 
 from models.due_work.fair_claim import MOST_STEPS, PLAIN_EVERY, QueueGroup, Turns, find_shares
 from models.due_work.queue import Claim, WorkKind, enqueue
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import Clock, row, take_next, what_is_due
 
@@ -59,7 +60,7 @@ def test_of_one_tenant_what_has_been_due_for_longest_comes_first(backlog: Connec
 
 
 def test_one_tenants_backlog_delays_anothers_single_piece_by_one(backlog: Connection, other: UUID) -> None:
-    enqueue(backlog, other, WorkKind.SUMMARIZE, "single")
+    enqueue(Scope(backlog, other), WorkKind.SUMMARIZE, "single")
     assert "single" in [held.key for held in taken(backlog, 2)]
 
 
@@ -96,7 +97,7 @@ def test_every_process_goes_round_by_itself_and_all_is_done_once(backlog: Connec
 
 
 def test_a_backlog_of_one_kind_does_not_hold_up_another(backlog: Connection, tenant: UUID) -> None:
-    enqueue(backlog, tenant, WorkKind.RECALL, "s1")
+    enqueue(Scope(backlog, tenant), WorkKind.RECALL, "s1")
     assert WorkKind.RECALL in [held.kind for held in taken(backlog, 2)]
 
 
@@ -105,7 +106,7 @@ def test_a_worker_of_one_queue_takes_nothing_of_another(backlog: Connection) -> 
 
 
 def test_what_is_awaited_goes_before_all_else(backlog: Connection, tenant: UUID) -> None:
-    enqueue(backlog, tenant, WorkKind.PLAN, "p1", awaited=True)
+    enqueue(Scope(backlog, tenant), WorkKind.PLAN, "p1", awaited=True)
     [held] = taken(backlog, 1)
     assert held.kind == WorkKind.PLAN
 
@@ -113,9 +114,10 @@ def test_what_is_awaited_goes_before_all_else(backlog: Connection, tenant: UUID)
 def test_one_tenants_awaited_work_starves_neither_anothers_awaited_work_nor_the_rest(
     backlog: Connection, other: UUID
 ) -> None:
+    scope = Scope(backlog, other)
     backlog.execute(text("update due_work set awaited = true"))
-    enqueue(backlog, other, WorkKind.SUMMARIZE, "awaited", awaited=True)
-    enqueue(backlog, other, WorkKind.SUMMARIZE, "plain")
+    enqueue(scope, WorkKind.SUMMARIZE, "awaited", awaited=True)
+    enqueue(scope, WorkKind.SUMMARIZE, "plain")
     keys = [held.key for held in taken(backlog, PLAIN_EVERY)]
     assert {"awaited", "plain"} < set(keys)
     assert keys.index("awaited") <= 1
@@ -126,13 +128,13 @@ def test_work_that_killed_workers_holds_up_no_other_work_of_its_kind(
 ) -> None:
     """Another process serves it: a crowd of it at the head of the common queue would block that."""
     backlog.execute(text("update due_work set crashes = 1"))
-    enqueue(backlog, tenant, WorkKind.SUMMARIZE, "healthy")
+    enqueue(Scope(backlog, tenant), WorkKind.SUMMARIZE, "healthy")
     assert what_is_due(backlog, most=9).pieces == {QueueGroup(None): 9, QueueGroup(WorkKind.SUMMARIZE): 1}
     assert row(backlog, tenant, "healthy").work_id in [held.work_id for held in taken(backlog, 2)]
 
 
 def test_a_lost_lease_is_found_beside_a_full_queue(backlog: Connection, tenant: UUID) -> None:
-    enqueue(backlog, tenant, WorkKind.SUMMARIZE, "lost")
+    enqueue(Scope(backlog, tenant), WorkKind.SUMMARIZE, "lost")
     backlog.execute(
         text(
             "update due_work set state = 'running', lease = :l, lease_until = now() - interval '1 s' "
@@ -147,7 +149,7 @@ def test_a_lost_lease_is_found_beside_a_full_queue(backlog: Connection, tenant: 
 def test_nothing_is_taken_before_it_is_due(db: Connection, tenant: UUID, other: UUID) -> None:
     """Of the tenant whose turn it is nothing is due yet: the next one is served."""
     fill(db, tenant, 5, later_s=15)
-    enqueue(db, other, WorkKind.SUMMARIZE, "due")
+    enqueue(Scope(db, other), WorkKind.SUMMARIZE, "due")
     turns = Turns()
     assert [held.key for held in taken(db, 9, turns)] == ["due"]
     Clock(db).pass_by(15)
@@ -187,7 +189,7 @@ def test_looks_and_claims_read_no_more_than_the_heads_of_queues(swamped: Connect
     A tenant that the planner never saw is found as fast.
     """
     newcomer = ensure_tenant(swamped, "newcomer")
-    enqueue(swamped, newcomer, WorkKind.SUMMARIZE, "single")
+    enqueue(Scope(swamped, newcomer), WorkKind.SUMMARIZE, "single")
     before = swamped.execute(READ).scalar_one()
     assert what_is_due(swamped, most=4).pieces == {QueueGroup(WorkKind.SUMMARIZE): 4}
     assert newcomer in [held.tenant_id for held in taken(swamped, 4)]

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from models import database as session
 from models.artifacts.summary import MadeSummary, store_made, take_wanted, want_summary
+from models.scope import Scope
 from tests.integration.erasing import PAD, post_turn, tables_with, tool_turn
 from tests.integration.test_context_plan_job import AGENT
 
@@ -36,9 +37,10 @@ def ask(client: TestClient, artifact_id: str, focus: str = FOCUS, **owner: str) 
 def fulfil(tenant_id: UUID, artifact_id: str, model: str = "m") -> None:
     """Answer every wish as a worker does."""
     with session.transaction() as db:
-        for wish in take_wanted(db, tenant_id, artifact_id, most=10):
+        scope = Scope(db, tenant_id)
+        for wish in take_wanted(scope, artifact_id, most=10):
             made = MadeSummary(model, ARTIFACT_PROMPT_VERSION, wish.key.language, WORD, 1, 1, "test")
-            assert store_made(db, tenant_id, wish.key, made, ttl_s=600)
+            assert store_made(scope, wish.key, made, ttl_s=600)
 
 
 def erased(client: TestClient, path: str) -> dict[str, Any]:
@@ -113,10 +115,10 @@ def test_what_is_made_of_a_wish_belongs_to_whoever_wished_it(client: TestClient,
     artifact_id = upload(client)
     ask(client, artifact_id)
     with session.transaction() as db:
-        (nobodys,) = take_wanted(db, tenant_id, artifact_id, most=10)
+        (nobodys,) = take_wanted(Scope(db, tenant_id), artifact_id, most=10)
     fulfil(tenant_id, artifact_id)
     with session.transaction() as db:
-        want_summary(db, tenant_id, replace(nobodys, session_id="walk"), ttl_s=600)
+        want_summary(Scope(db, tenant_id), replace(nobodys, session_id="walk"), ttl_s=600)
     fulfil(tenant_id, artifact_id)
     erased(client, "/v1/sessions/walk")
     assert tables_with(WORD) == {}

@@ -12,6 +12,7 @@ from models import database as session
 from models.database import Transaction
 from models.erasure.log import Receipt
 from models.erasure.sessions import erase_session, erase_user_from
+from models.scope import Scope
 from tests.integration.erasing import tables_with, tool_turn
 from tests.waiting import wait_until
 
@@ -25,12 +26,12 @@ WAITS = text(
 Erase = Callable[[Transaction, UUID], Receipt]
 
 
-def of_session(db: Transaction, tenant_id: UUID) -> Receipt:
-    return erase_session(db, tenant_id, SESSION)
+def of_session(scope: Scope) -> Receipt:
+    return erase_session(scope, SESSION)
 
 
-def of_user(db: Transaction, tenant_id: UUID) -> Receipt:
-    return erase_user_from(db, tenant_id, USER, SESSION)
+def of_user(scope: Scope) -> Receipt:
+    return erase_user_from(scope, USER, SESSION)
 
 
 each_erasure = pytest.mark.parametrize("erase", [of_session, of_user])
@@ -73,7 +74,7 @@ def test_two_erasures_and_a_turn_between_them_leave_no_content(client: TestClien
     """The second found the session gone when it had waited for it, and went on beside the turn that came."""
     assert say(client) == 202
     with ThreadPoolExecutor(2) as pool, session.transaction() as db:
-        erase_session(db, tenant_id, SESSION)
+        erase_session(Scope(db, tenant_id), SESSION)
         second = pool.submit(client.delete, f"/v1/sessions/{SESSION}")
         turn = pool.submit(say, client)
         with session.read_transaction() as watch:
@@ -91,7 +92,7 @@ def test_a_plan_for_a_session_that_is_being_erased_is_not_stored(client: TestCli
     client.put("/v1/catalogs/tools", json={"tools": [{"name": "read", "description": "Read a file."}]})
     wish = {"intent": f"find {WORD}", "catalog": "tools", "model": "extractive", "session_id": SESSION}
     with ThreadPoolExecutor(1) as pool, session.transaction() as db:
-        erase_session(db, tenant_id, SESSION)
+        erase_session(Scope(db, tenant_id), SESSION)
         plan = pool.submit(client.post, "/v1/plans", json=wish)
         with session.read_transaction() as watch:
             wait_until(lambda: watch.execute(WAITS).first() or plan.done(), within_s=30, what="it waits")
@@ -108,7 +109,7 @@ def test_a_summary_asked_of_an_artifact_that_is_being_erased_is_not_stored(
         artifact_id = db.execute(text("select artifact_id from artifact")).scalar_one()
     path = f"/v1/artifacts/{artifact_id}/summaries"
     with ThreadPoolExecutor(1) as pool, session.transaction() as db:
-        erase_session(db, tenant_id, SESSION)
+        erase_session(Scope(db, tenant_id), SESSION)
         asked = pool.submit(client.put, path, json={"focus": f"what of {WORD}?"})
         with session.read_transaction() as watch:
             wait_until(lambda: watch.execute(WAITS).first() or asked.done(), within_s=30, what="it waits")

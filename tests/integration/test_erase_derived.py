@@ -15,6 +15,7 @@ from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.recall.index import RecallKey, find_progress
 from models.recall.user import RecallSettings
+from models.scope import Scope
 from tests.integration.erasing import post_turn, talk
 from tests.integration.summarizing import SESSION, Model, Room
 from workers.jobs.lifecycle import run_work
@@ -54,12 +55,12 @@ def summarize(room: Room, *ends: int, prepared: int | None = None) -> None:
                 text("select max(version) from summary where state in ('active', 'prepared')")
             ).scalar()
             made = NewSummary(1, basis, 1, to_seq, f"To {to_seq}.", 9, 900, "m", "normal", "p1", "en")
-            assert store_summary(db, room.tenant_id, SESSION, made, activate=to_seq != prepared)
+            assert store_summary(Scope(db, room.tenant_id), SESSION, made, activate=to_seq != prepared)
 
 
 def state(room: Room) -> SessionState:
     with session.read_transaction() as db:
-        found = find_session(db, room.tenant_id, SESSION)
+        found = find_session(Scope(db, room.tenant_id), SESSION)
     assert found is not None
     return found
 
@@ -124,7 +125,7 @@ def test_a_refused_summary_goes_too(client: TestClient, room: Room) -> None:
     summarize(room, 4)
     with session.transaction() as db:
         refused = NewSummary(1, 1, 1, 8, "Bad.", 9, 9, "m", "normal", "p1", "en", "not-smaller")
-        store_summary(db, room.tenant_id, SESSION, refused, activate=False)
+        store_summary(Scope(db, room.tenant_id), SESSION, refused, activate=False)
     erase(client, 7)
     assert versions(room) == [(4, "active", 2)]
 
@@ -135,7 +136,7 @@ def test_one_that_was_rolled_back_from_does_not_take_over(client: TestClient, ro
     ok(client.post(f"/v1/sessions/{SESSION}/summaries/1/activate"))
     with session.transaction() as db:
         made = NewSummary(1, 1, 1, 12, "To 12.", 9, 900, "m", "normal", "p1", "en")
-        store_summary(db, room.tenant_id, SESSION, made, activate=True)
+        store_summary(Scope(db, room.tenant_id), SESSION, made, activate=True)
     erase(client, 11)
     assert versions(room) == [(4, "active", 2), (8, "superseded", 2)]
 
@@ -169,7 +170,7 @@ def test_numbers_without_a_message_do_not_count_as_messages(client: TestClient, 
 
 def test_what_an_emergency_left_out_long_ago_is_not_left_out_again(client: TestClient, room: Room) -> None:
     with session.transaction() as db:
-        assert cut_session(db, room.tenant_id, state(room), EmergencyCut(cut_seq=4, kept_seq=3))
+        assert cut_session(Scope(db, room.tenant_id), state(room), EmergencyCut(cut_seq=4, kept_seq=3))
     summarize(room, 8)
     erase(client, 2)
     assert state(room).left_out is None
@@ -177,7 +178,7 @@ def test_what_an_emergency_left_out_long_ago_is_not_left_out_again(client: TestC
 
 def test_a_message_that_an_emergency_kept_can_be_erased(client: TestClient, room: Room) -> None:
     with session.transaction() as db:
-        assert cut_session(db, room.tenant_id, state(room), EmergencyCut(cut_seq=4, kept_seq=3))
+        assert cut_session(Scope(db, room.tenant_id), state(room), EmergencyCut(cut_seq=4, kept_seq=3))
     erase(client, 3)
     after = state(room)
     assert (after.cut_seq, after.kept_seq) == (4, None)
@@ -195,8 +196,9 @@ def test_messages_from_before_a_reset_can_be_erased(client: TestClient, room: Ro
 
 def index(room: Room) -> str:
     with session.transaction() as db:
-        enqueue(db, room.tenant_id, WorkKind.RECALL, SESSION)
-        work = find_work(db, room.tenant_id, WorkKind.RECALL, SESSION)
+        scope = Scope(db, room.tenant_id)
+        enqueue(scope, WorkKind.RECALL, SESSION)
+        work = find_work(scope, WorkKind.RECALL, SESSION)
     assert work is not None
     return run_work(
         work.work_id,
@@ -240,7 +242,7 @@ def test_an_edited_message_is_found_by_its_new_words(client: TestClient, room: R
     assert terms_are_right()
     with session.transaction() as db:
         made = NewSummary(2, 1, 1, 12, "Anew.", 9, 900, "m", "normal", "p1", "en")
-        assert store_summary(db, room.tenant_id, SESSION, made, activate=True)
+        assert store_summary(Scope(db, room.tenant_id), SESSION, made, activate=True)
     assert index(room) == "indexed through message 18"
     found = passages()
     assert (sorted(found), found[7]) == (list(range(1, 19)), "The zebra crossed the yard.")

@@ -11,6 +11,7 @@ from models.artifacts.summary import SummaryKey, Wish, want_summary
 from models.due_work.queue import WorkKind
 from models.erasure.sessions import WITH_THE_SESSION
 from models.plans.outcome import find_erased_plans
+from models.scope import Scope
 from tests.integration.erasing import (
     PAD,
     plant_everywhere,
@@ -135,7 +136,7 @@ def test_words_that_were_foreseen_for_another_session_go_with_those_who_said_the
     with session.transaction() as db:
         artifact = "select min(artifact_id) from artifact_use where session_id = 's2'"
         key = SummaryKey(db.execute(text(artifact)).scalar_one(), "focus-key", "large", "en")
-        want_summary(db, tenant_id, Wish(key, f"where is {WORD}", [WORD], "mined", "s2"), ttl_s=600)
+        want_summary(Scope(db, tenant_id), Wish(key, f"where is {WORD}", [WORD], "mined", "s2"), ttl_s=600)
     erased(client, f"/v1/users/{USER}")
     assert tables_with(WORD) == {}
     assert tables_with("otherword")["artifact_summary"] == 1
@@ -145,8 +146,9 @@ def test_learning_is_told_of_plans_that_taught_and_are_gone(client: TestClient, 
     plant_everywhere(tenant_id, client, "s1", WORD, USER)
     erased(client, "/v1/sessions/s1")
     with session.read_transaction() as db:
-        assert find_erased_plans(db, tenant_id, "tools") == 1
-        assert find_erased_plans(db, tenant_id, "others") == 0
+        scope = Scope(db, tenant_id)
+        assert find_erased_plans(scope, "tools") == 1
+        assert find_erased_plans(scope, "others") == 0
 
 
 def test_every_table_that_names_a_session_is_erased_with_it() -> None:

@@ -21,6 +21,7 @@ from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.habits import count_categories
 from models.recall.user import RecallSettings
+from models.scope import Scope
 from tests.integration.erasing import tables_with, talk, tool_turn
 from tests.integration.planning import CATALOG, MODEL
 from tests.integration.summarizing import SESSION, Model, Room, dialogue
@@ -85,7 +86,7 @@ def work(room: Room, kind: WorkKind, key: str, handler: Handler) -> str:
     """Do a piece of work as a worker does."""
     with session.transaction() as db:
         db.execute(text("update due_work set due_at = now() where state = 'ready'"))
-        found = find_work(db, room.tenant_id, kind, key)
+        found = find_work(Scope(db, room.tenant_id), kind, key)
     assert found is not None
     return run_work(found.work_id, {kind: handler}, WorkerSettings(backoff_s=60, max_attempts=3))
 
@@ -133,7 +134,7 @@ def test_the_work_begins_anew_without_what_was_erased(client: TestClient, room: 
 def test_an_index_under_way_is_thrown_away(client: TestClient, room: Room, change: Change) -> None:
     with session.transaction() as db:
         made = NewSummary(1, None, 1, 10, "Notes.", 9, 900, "m", "normal", "p1", "en")
-        assert store_summary(db, room.tenant_id, SESSION, made, activate=True)
+        assert store_summary(Scope(db, room.tenant_id), SESSION, made, activate=True)
     happens = iter([lambda: change(client)])
 
     def count(words: str) -> int:
@@ -230,13 +231,13 @@ def test_a_plan_for_a_context_under_way_is_thrown_away(
 ) -> None:
     identity = artifact_id()
     with session.transaction() as db:
+        scope = Scope(db, room.tenant_id)
         want_plan(
-            db,
-            room.tenant_id,
+            scope,
             PlanKey(SESSION, "key", "digest"),
             PlanWish([identity], f"Where is {WORD}?", 500, model=MODEL),
         )
-        enqueue(db, room.tenant_id, WorkKind.CONTEXT_PLAN, SESSION)
+        enqueue(scope, WorkKind.CONTEXT_PLAN, SESSION)
     asked = answering(
         lambda: change(client), f'{{"artifacts": [{{"artifact_id": "{identity}", "strategy": "full"}}]}}'
     )
@@ -278,7 +279,7 @@ def test_a_profile_that_is_counted_meanwhile_does_not_outlive_its_user(
         db.execute(text(DECIDED), {"tenant_id": room.tenant_id, "session_id": SESSION})
     with ThreadPoolExecutor(1) as pool:
         with session.transaction() as night:
-            count_categories(night, room.tenant_id, half_life_days=30)
+            count_categories(Scope(night, room.tenant_id), half_life_days=30)
             found = "select user_id from user_profile"
             assert set(night.execute(text(found)).scalars()) == {USER}
             erased = pool.submit(lambda: ok(client.delete(f"/v1/users/{USER}")))

@@ -13,6 +13,7 @@ from models import database as session
 from models.due_work.queue import WorkKind
 from models.erasure.kept_receipts import find_receipt, keep_receipt
 from models.erasure.log import Receipt
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import post_turn, tables_with, talk, tool_turn
@@ -118,13 +119,13 @@ def test_parts_of_an_erasure_add_up_until_it_is_done(tenant_id: UUID) -> None:
 
     def kept() -> tuple[dict[str, int], int]:
         with session.read_transaction() as db:
-            found = find_receipt(db, tenant_id, "user", "anna")
+            found = find_receipt(Scope(db, tenant_id), "user", "anna")
         assert found is not None
         return dict(found.receipt.rows), found.requeued
 
     def keep(receipt: Receipt, *, is_done: bool) -> None:
         with session.transaction() as db:
-            keep_receipt(db, tenant_id, "user", "anna", receipt, is_done=is_done)
+            keep_receipt(Scope(db, tenant_id), "user", "anna", receipt, is_done=is_done)
 
     keep(part(session=1, turn=4), is_done=False)
     keep(part(session=2, message=3), is_done=False)

@@ -12,6 +12,7 @@ from api.sessions import erase as erase_api
 from models import database as session
 from models.due_work.queue import WorkKind, enqueue
 from models.erasure.messages import MOST_RANGES
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import post_turn, tables_with, talk, tool_turn
@@ -57,7 +58,7 @@ def test_work_of_a_session_that_was_asked_for_before_its_first_turn_goes_too(
     client: TestClient, tenant_id: UUID
 ) -> None:
     with session.transaction() as db:
-        enqueue(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+        enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, "s1")
     upload(client, "for a session that has no turn yet", session_id="s1")
     receipt = ok(client.delete(PATH))
     assert receipt["removed"] == {"artifact": 1, "artifact_attachment": 1}
@@ -67,7 +68,7 @@ def test_work_of_a_session_that_was_asked_for_before_its_first_turn_goes_too(
 def test_work_whose_key_is_no_session_stays(client: TestClient, tenant_id: UUID) -> None:
     talk(client, "tables", 1)
     with session.transaction() as db:
-        enqueue(db, tenant_id, WorkKind.SWEEP, "tables")
+        enqueue(Scope(db, tenant_id), WorkKind.SWEEP, "tables")
     ok(client.delete("/v1/sessions/tables"))
     assert rows("select kind from due_work where key = 'tables'") == [("sweep",)]
 

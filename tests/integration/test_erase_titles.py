@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 from models import database as session
 from models.artifacts.summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
 from models.due_work.queue import WorkKind, find_work
+from models.scope import Scope
 from tests.integration.erasing import PAD, tables_with
 from tests.integration.sealing import FIRST, SECOND, Environment
 
@@ -95,12 +96,13 @@ def test_what_was_read_with_the_title_is_made_anew(client: TestClient, tenant_id
     assert receipt["requeued"] == 1
     assert tables_with(WORD) == {}
     with session.read_transaction() as db:
-        assert find_work(db, tenant_id, WorkKind.ARTIFACT, artifact_id) is not None
+        assert find_work(Scope(db, tenant_id), WorkKind.ARTIFACT, artifact_id) is not None
 
 
 def _read(tenant_id: UUID, artifact_id: str, said: str) -> None:
     key = SummaryKey(artifact_id, "focus-key", "medium", "en")
     made = MadeSummary("m", "p1", "en", said, 4, 4, "summary")
     with session.transaction() as db:
-        want_summary(db, tenant_id, Wish(key, "the rules", ["rules"], "asked", user_id="bert"), ttl_s=600)
-        assert store_made(db, tenant_id, key, made, ttl_s=600)
+        scope = Scope(db, tenant_id)
+        want_summary(scope, Wish(key, "the rules", ["rules"], "asked", user_id="bert"), ttl_s=600)
+        assert store_made(scope, key, made, ttl_s=600)

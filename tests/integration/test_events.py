@@ -20,6 +20,7 @@ from api.settings import api_settings
 from models import database as session
 from models.conversations.summary import activate_prepared, store_summary
 from models.due_work import operator
+from models.scope import Scope
 from models.settings import database_settings
 from models.tenants.tenant import ensure_tenant, revoke_key
 from tests.described import answer_models, keys_lost
@@ -60,7 +61,7 @@ def summarize(
 ) -> None:
     with session.transaction() as db:
         made = new_summary(to_seq, "Notes [1].", base=base)
-        assert store_summary(db, tenant_id, session_id, made, activate=activate)
+        assert store_summary(Scope(db, tenant_id), session_id, made, activate=activate)
 
 
 def move(by: timedelta) -> None:
@@ -98,7 +99,7 @@ def test_a_summary_is_told_when_it_takes_effect(client: TestClient, tenant_id: U
     summarize(tenant_id, "s1", 8, base=1, activate=False)
     assert [one["version"] for one in told(client)] == [1]
     with session.transaction() as db:
-        assert activate_prepared(db, tenant_id, "s1", generation=1) == 2
+        assert activate_prepared(Scope(db, tenant_id), "s1", generation=1) == 2
     assert [one["version"] for one in told(client)] == [1, 2]
 
 
@@ -238,7 +239,9 @@ def test_a_listener_hears_at_once_also_what_is_committed_late(
         talk(client, name, 6)
     with served(patch, event_poll_s="0.05") as url, Listener(url, make_key(tenant_id)) as listener:
         with session.transaction() as late:
-            assert store_summary(late, tenant_id, "s1", new_summary(4, "Notes.", base=None), activate=True)
+            assert store_summary(
+                Scope(late, tenant_id), "s1", new_summary(4, "Notes.", base=None), activate=True
+            )
             time.sleep(0.3)
             summarize(tenant_id, "s2", 4, base=None)
             wait_until(lambda: len(listener.events()) == 1, within_s=SOON_S, what="the quick one is heard")
@@ -282,7 +285,7 @@ def test_a_stream_ends_with_its_key(tenant_id: UUID, patch: pytest.MonkeyPatch) 
     key = make_key(tenant_id)
     with served(patch, event_poll_s="0.05", key_cache_s="0") as url, Listener(url, key) as listener:
         with session.transaction() as db:
-            assert revoke_key(db, tenant_id, key.split("_")[1])
+            assert revoke_key(Scope(db, tenant_id), key.split("_")[1])
         assert listener.has_ended.wait(SOON_S)
         assert listener.error is None
 

@@ -12,6 +12,7 @@ from models import database as session
 from models.artifacts.plan import PlanKey, PlanWish, find_plan, store_plan, take_wanted_plans, want_plan
 from models.artifacts.summary import SummaryKey, Wish, want_summary
 from models.rekeying.rotation import change_rows, rotate_keys
+from models.scope import Scope
 from tests.integration.erasing import tables_with, talk
 from tests.integration.sealing import FIRST, SECOND, Environment
 from tests.integration.test_erase_asked import ask, fulfil, upload
@@ -74,7 +75,7 @@ def test_what_was_asked_both_ways_stays_once(client: TestClient, tenant_id: UUID
             key = SummaryKey(artifact_id, KEY, "medium", "en")
             if not used:
                 db.execute(text("delete from text_key"))
-            want_summary(db, tenant_id, Wish(key, FOCUS, normalise(FOCUS).terms, "asked"), ttl_s=600)
+            want_summary(Scope(db, tenant_id), Wish(key, FOCUS, normalise(FOCUS).terms, "asked"), ttl_s=600)
     keys.use(FIRST)
     change(tenant_id, "sealed")
     with session.read_transaction() as db:
@@ -89,7 +90,7 @@ def test_what_was_foreseen_in_words_of_a_session_goes_with_them_either_way(
     artifact_id = upload(client)
     with session.transaction() as db:
         key = SummaryKey(artifact_id, KEY, "large", "en")
-        want_summary(db, tenant_id, Wish(key, FOCUS, normalise(FOCUS).terms, "mined"), ttl_s=600)
+        want_summary(Scope(db, tenant_id), Wish(key, FOCUS, normalise(FOCUS).terms, "mined"), ttl_s=600)
     keys.use(FIRST, sealing=not first)
     ask(client, artifact_id, FOCUS, session_id="walk")
     with session.read_transaction() as db:
@@ -104,19 +105,21 @@ def test_a_question_is_found_by_a_key_that_nobody_else_can_compute(
     talk(client, "walk", 1)
     key = PlanKey.of("walk", FOCUS, ["art_1"], focus="the harbour", model="m")
     with session.transaction() as db:
-        want_plan(db, tenant_id, key, PlanWish(["art_1"], FOCUS, 100, focus="the harbour", model="m"))
-        (row,) = take_wanted_plans(db, tenant_id, "walk", most=9)
-        assert store_plan(db, tenant_id, row.key, plan={"artifacts": []})
+        scope = Scope(db, tenant_id)
+        want_plan(scope, key, PlanWish(["art_1"], FOCUS, 100, focus="the harbour", model="m"))
+        (row,) = take_wanted_plans(scope, "walk", most=9)
+        assert store_plan(scope, row.key, plan={"artifacts": []})
     assert tables_with(KEY) == {}
     keys.use(FIRST, sealing=False)
     with session.transaction() as db:
-        found = find_plan(db, tenant_id, key)
+        scope = Scope(db, tenant_id)
+        found = find_plan(scope, key)
         assert found is not None
         assert (found.question, found.plan) == (FOCUS, {"artifacts": []})
-        assert want_plan(db, tenant_id, key, PlanWish(["art_1"], FOCUS, 100)) == "wanted"
-        assert store_plan(db, tenant_id, key, plan={"artifacts": [1]})
+        assert want_plan(scope, key, PlanWish(["art_1"], FOCUS, 100)) == "wanted"
+        assert store_plan(scope, key, plan={"artifacts": [1]})
     with session.read_transaction() as db:
-        found = find_plan(db, tenant_id, key)
+        found = find_plan(Scope(db, tenant_id), key)
         assert found is not None
 
 

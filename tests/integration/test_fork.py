@@ -11,6 +11,7 @@ from api.settings import api_settings
 from api.turns.intake import TurnCompleted, read_turn, store_turns
 from models import database as session
 from models.conversations.summary import store_summary
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import new_summary, plant_everywhere, post_turn, tables_with, talk, tool_turn
@@ -48,7 +49,7 @@ def summarize(tenant_id: UUID, *ends: int) -> None:
     with session.transaction() as db:
         for version, to_seq in enumerate(ends, 1):
             made = new_summary(to_seq, f"Notes up to [{to_seq}].", base=version - 1 or None)
-            assert store_summary(db, tenant_id, SESSION, made, activate=True)
+            assert store_summary(Scope(db, tenant_id), SESSION, made, activate=True)
 
 
 def test_equal_forks_at_once_make_one_session_and_all_are_answered(client: TestClient) -> None:
@@ -69,7 +70,7 @@ def test_a_fork_into_a_session_that_a_turn_begins_at_the_same_time_is_refused(
     first = TurnCompleted(turn_id="first", messages=dialogue(1))
     with ThreadPoolExecutor(1) as threads:
         with session.transaction() as db:
-            store_turns(db, tenant_id, [read_turn("b", first).turn])
+            store_turns(Scope(db, tenant_id), [read_turn("b", first).turn])
             late = threads.submit(fork, client, status=409)
             waits = "select 1 from pg_locks where not granted"
             wait_until(lambda: rows(waits), within_s=10, what="the fork waits for the turn")

@@ -30,6 +30,7 @@ from models.catalogs.model_profile import set_override
 from models.ledger.call import LlmCall, Reservation, Settlement, reserve, settle
 from models.ledger.caps import BudgetDeniedError, Caps
 from models.providers.circuit_breaker import ProviderGate, ProviderParkedError
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import plant_work
 from tests.waiting import wait_until
@@ -171,8 +172,8 @@ def test_a_declared_price_wins(ask: Ask) -> None:
 def test_a_model_costs_what_the_tenants_profile_says(ask: Ask, empty_db: Engine, tenant: UUID) -> None:
     own = ProfileOverride("openai/scripted", input_usd=Decimal(20), output_usd=Decimal(0))
     with empty_db.begin() as db:
-        set_override(db, tenant, own)
-        set_override(db, ensure_tenant(db, "other"), replace(own, input_usd=Decimal(7)))
+        set_override(Scope(db, tenant), own)
+        set_override(Scope(db, ensure_tenant(db, "other")), replace(own, input_usd=Decimal(7)))
     reply = ask(Mode.OK, llm_prices={MODEL: Rates(input=Decimal(10), output=Decimal(0))})
     row = calls(empty_db)[0]
     assert reply.price_usd == Decimal(reply.usage.input_tokens) * 20 / 1_000_000
@@ -181,7 +182,9 @@ def test_a_model_costs_what_the_tenants_profile_says(ask: Ask, empty_db: Engine,
 
 def test_a_cap_reserves_what_the_tenants_profile_says(ask: Ask, empty_db: Engine, tenant: UUID) -> None:
     with empty_db.begin() as db:
-        set_override(db, tenant, ProfileOverride(MODEL, input_usd=Decimal(0), output_usd=Decimal(1_000_000)))
+        set_override(
+            Scope(db, tenant), ProfileOverride(MODEL, input_usd=Decimal(0), output_usd=Decimal(1_000_000))
+        )
     with pytest.raises(BudgetDeniedError) as denied:
         ask(caps=Caps(tenant_usd_per_day=Decimal(99)))
     assert denied.value.denial.wanted == 100
@@ -547,7 +550,7 @@ def test_a_deadline_goes_by_the_newest_calls_of_the_model_or_of_the_work(
             now = session.database_now(db)
             made = Reservation(tenant, asked.purpose, asked.model, 1, Decimal(0), work_id=work_id)
             call_id = reserve(db, made, caps=Caps(), now=now)
-            settle(db, tenant, call_id, Settlement(1.0, failure=failure), now=now)
+            settle(Scope(db, tenant), call_id, Settlement(1.0, failure=failure), now=now)
     gateway = Gateway(slow_settings(server), Caps())
     assert gateway._deadline_s(asked) == pytest.approx(deadline_s)
     assert gateway._deadline_s(replace(asked, tenant_id=other)) == pytest.approx(0.8)

@@ -24,6 +24,7 @@ from models.conversations.summary import (
     find_basis,
     store_summary,
 )
+from models.scope import Scope
 from tests.integration.summarizing import SESSION, Model, Room, notes_of
 
 RULE = "never restart GW-3 between 06:00 and 09:00"
@@ -126,8 +127,9 @@ def store(room: Room, times: int, *, refuse: Sequence[int] = (), activate: bool 
     """Store summaries that each add two messages, as the job does it, without asking a model."""
     generation = room.standing.session.generation
     with session.transaction() as db:
+        scope = Scope(db, room.tenant_id)
         for number in range(times):
-            basis = find_basis(db, room.tenant_id, SESSION)
+            basis = find_basis(scope, SESSION)
             new = NewSummary(
                 generation=generation,
                 base_version=basis.version if basis else None,
@@ -142,8 +144,8 @@ def store(room: Room, times: int, *, refuse: Sequence[int] = (), activate: bool 
                 language="en",
                 rejected_because="empty" if number % 10 in refuse else None,
             )
-            assert store_summary(db, room.tenant_id, SESSION, new, activate=activate) is not None
-            thin_summaries(db, room.tenant_id, SESSION)
+            assert store_summary(scope, SESSION, new, activate=activate) is not None
+            thin_summaries(scope, SESSION)
 
 
 def check_walk(summaries: Sequence[Summary], start: Summary) -> None:
@@ -180,7 +182,7 @@ def test_after_a_rollback_what_is_in_force_and_its_bases_stay(room: Room) -> Non
     room.add_turns(1)
     store(room, 12)
     with session.transaction() as db:
-        assert activate_version(db, room.tenant_id, SESSION, 6)
+        assert activate_version(Scope(db, room.tenant_id), SESSION, 6)
     store(room, 40, refuse=range(10))
     kept = room.summaries
     [active] = [summary for summary in kept if summary.state == SummaryState.ACTIVE]

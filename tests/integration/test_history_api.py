@@ -14,6 +14,7 @@ from api.sessions import history as history_api
 from api.settings import ApiSettings
 from models import database as session
 from models.conversations.history import load_turns
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 
@@ -235,7 +236,12 @@ def test_reading_a_range_of_a_hundred_thousand_messages_scans_an_index_range(db:
     for first in (1, 50_001, 99_951):
         with statements(db) as sent:
             found, read_on = load_turns(
-                db, tenant, "long", from_seq=first, to_seq=first + 49, most_messages=200, most_bytes=10**6
+                Scope(db, tenant),
+                "long",
+                from_seq=first,
+                to_seq=first + 49,
+                most_messages=200,
+                most_bytes=10**6,
             )
         assert (len(found), read_on, len(sent)) == (25, None, 3)
         for statement, parameters in sent:

@@ -10,6 +10,7 @@ from sqlalchemy import text
 from models import database as session
 from models.conversations.session_notes import HISTORY_LIMIT
 from models.due_work.queue import WorkKind, find_work
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.activating import PATH, Chat
 from tests.integration.conftest import make_key
@@ -93,7 +94,7 @@ def test_a_session_that_is_longer_than_its_new_limit_is_compacted_at_once(
 def wake(chat: Chat) -> str | None:
     """Do the work behind a tenant's limit; None where there is none."""
     with session.read_transaction() as db:
-        walk = find_work(db, chat.tenant_id, WorkKind.WAKE, HISTORY_LIMIT)
+        walk = find_work(Scope(db, chat.tenant_id), WorkKind.WAKE, HISTORY_LIMIT)
     return run_work(walk.work_id, {WorkKind.WAKE: wake_sessions}, WorkerSettings()) if walk else None
 
 

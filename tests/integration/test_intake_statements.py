@@ -13,6 +13,7 @@ from sqlalchemy import Engine, event, text
 
 from api.turns.intake import TurnCompleted, read_turn, store_turns
 from models.database import read_transaction, transaction
+from models.scope import Scope
 from tests.waiting import wait_until
 
 SESSIONS = 10
@@ -114,7 +115,7 @@ class TestWait:
     def stored_meanwhile(self, tenant_id: UUID, turn: dict[str, Any]) -> Iterator[None]:
         """Store a turn, and commit once the call of the block waits for the session."""
         with ThreadPoolExecutor(1) as pool, transaction() as db:
-            store_turns(db, tenant_id, [read_turn("s1", TurnCompleted(**turn)).turn])
+            store_turns(Scope(db, tenant_id), [read_turn("s1", TurnCompleted(**turn)).turn])
             pid = db.execute(text("select pg_backend_pid()")).scalar_one()
 
             def commit() -> None:

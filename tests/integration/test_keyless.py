@@ -17,6 +17,7 @@ from models.due_work.queue import Claim, WorkKind, enqueue, find_work
 from models.encryption.keys import TextCipher, TextUnavailableError, forget_keys
 from models.plans.plan import MadePlan, PlanMethod, keep_plan
 from models.rekeying.rotation import change_rows
+from models.scope import Scope
 from tests.integration.erasing import new_summary, post_turn, tool_turn
 from tests.integration.sealing import FIRST, SECOND, WRONG, Environment, tables_with_traces
 from workers.jobs.lifecycle import run_work
@@ -50,9 +51,9 @@ def test_every_way_to_write_is_refused(keyless: TestClient, tenant_id: UUID) -> 
         "json": lambda cells: cells.seal_json("c", {"a": WORD}),
         "digest": lambda cells: cells.digest(b"x" * 32),
         "key": lambda cells: cells.writing_key(),
-        "plan": lambda cells: keep_plan(cells.db, tenant_id, tenant_id, MadePlan([], PlanMethod.LLM)),
+        "plan": lambda cells: keep_plan(Scope(cells.db, tenant_id), tenant_id, MadePlan([], PlanMethod.LLM)),
         "artifact plan": lambda cells: store_plan(
-            cells.db, tenant_id, PlanKey("s1", "q", "d"), plan={"a": WORD}
+            Scope(cells.db, tenant_id), PlanKey("s1", "q", "d"), plan={"a": WORD}
         ),
     }
     for name, way in ways.items():
@@ -78,15 +79,15 @@ def test_work_waits_and_says_why(keyless: TestClient, tenant_id: UUID) -> None:
             return TextCipher(db, held.tenant_id).seal("summary.text", new_summary(4, WORD, base=None).text)
 
     with session.transaction() as db:
-        enqueue(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+        enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, "s1")
     for _ in range(2):
         with session.transaction() as db:
             db.execute(text("update due_work set due_at = now() - interval '1 minute'"))
-            found = find_work(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+            found = find_work(Scope(db, tenant_id), WorkKind.SUMMARIZE, "s1")
         assert found is not None
         run_work(found.work_id, {WorkKind.SUMMARIZE: store}, WorkerSettings(max_attempts=1))
     with session.read_transaction() as db:
-        found = find_work(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+        found = find_work(Scope(db, tenant_id), WorkKind.SUMMARIZE, "s1")
     assert found is not None
     assert (found.state, "AFTERTURN_TEXT_KEYS" in str(found.last_error)) == ("ready", True)
 

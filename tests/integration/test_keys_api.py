@@ -14,6 +14,7 @@ from sqlalchemy import text
 from api import keys
 from api.settings import api_settings
 from models import database as session
+from models.scope import Scope
 from models.tenants.tenant import create_key, ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.test_tenancy import rows_of
@@ -94,7 +95,7 @@ def test_a_key_makes_no_stronger_key(client: TestClient, tenant_id: UUID) -> Non
 
 def test_a_key_never_outlives_its_maker(client: TestClient, tenant_id: UUID) -> None:
     with session.transaction() as db:
-        maker = create_key(db, tenant_id, label="for a day", lasts=timedelta(days=1))
+        maker = create_key(Scope(db, tenant_id), label="for a day", lasts=timedelta(days=1))
     use(client, maker)
     own = next(one for one in listed(client) if one["label"] == "for a day")
     for days in (None, 30):

@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from models import database as session
 from models.due_work.queue import WorkKind, WorkState, find_work
+from models.scope import Scope
 from tests.integration.summarizing import SESSION, Model, Room, dialogue
 
 TURNS = f"/v1/sessions/{SESSION}/turns"
@@ -54,7 +55,7 @@ def test_a_window_that_nobody_named_does_not_switch_summaries_off(
         talk = [{"role": "user", "content": words}, {"role": "assistant", "content": "Noted."}]
         assert client.post(TURNS, json={"turn_id": f"t{number}", "messages": talk}).status_code == 202
     with session.read_transaction() as db:
-        work = find_work(db, tenant_id, WorkKind.SUMMARIZE, SESSION)
+        work = find_work(Scope(db, tenant_id), WorkKind.SUMMARIZE, SESSION)
     assert work is not None
     assert work.state == WorkState.READY
 

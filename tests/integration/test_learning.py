@@ -23,6 +23,7 @@ from models.learning.prior_set import (
 from models.learning.progress import LearningCounts, LearningSettings, find_counted, keep_counted
 from models.learning.served_set import load_set
 from models.plans.outcome import find_erased_plans, note_erased_plans
+from models.scope import Scope
 from models.telemetry.counters import Counted, flush, read_counts
 from tests.integration.learning import (
     NAME,
@@ -45,7 +46,7 @@ from workers.jobs.learn.night import CATALOG, NIGHT, TENANTS, ask_for_the_night
 
 def counted_numbers(tenant_id: UUID) -> tuple[object, ...]:
     with session.read_transaction() as db:
-        data = find_counted(db, tenant_id, NAME).state
+        data = find_counted(Scope(db, tenant_id), NAME).state
     assert data is not None
     return numbers_of(state_from_bytes(data))
 
@@ -198,9 +199,10 @@ def test_two_workers_at_once_count_everything_once(taught: UUID) -> None:
 
 def test_what_was_counted_meanwhile_by_another_is_not_overwritten(taught: UUID) -> None:
     with session.transaction() as db:
-        assert keep_counted(db, taught, NAME, seen=0, counted=LearningCounts(7, b"theirs"))
-        assert not keep_counted(db, taught, NAME, seen=3, counted=LearningCounts(9, b"late"))
-        assert find_counted(db, taught, NAME).watermark == 7
+        scope = Scope(db, taught)
+        assert keep_counted(scope, NAME, seen=0, counted=LearningCounts(7, b"theirs"))
+        assert not keep_counted(scope, NAME, seen=3, counted=LearningCounts(9, b"late"))
+        assert find_counted(scope, NAME).watermark == 7
 
 
 def test_counts_that_cannot_be_read_are_counted_anew(taught: UUID) -> None:
@@ -217,7 +219,7 @@ def test_another_half_life_counts_anew(taught: UUID) -> None:
     shorter = LearningSettings(learn_holdout_least=10, learn_half_life_days=5)
     learn_now(taught, settings=shorter)
     with session.read_transaction() as db:
-        data = find_counted(db, taught, NAME).state
+        data = find_counted(Scope(db, taught), NAME).state
     assert data is not None
     assert state_from_bytes(data).half_life_days == 5
 
@@ -238,10 +240,10 @@ def test_erased_plans_are_forgotten_and_their_sets_serve_no_more(taught: UUID) -
     learn_now(taught)
     with session.transaction() as db:
         db.execute(text("delete from plan_history where intent like '%forecast%'"))
-        note_erased_plans(db, taught, {NAME: 3})
+        note_erased_plans(Scope(db, taught), {NAME: 3})
     learn_now(taught)
     with session.read_transaction() as db:
-        assert find_erased_plans(db, taught, NAME) == 0
+        assert find_erased_plans(Scope(db, taught), NAME) == 0
     newest, old = sets(taught)
     assert (old.state, old.is_kept) == ("rejected", False)
     assert newest.version == 2
@@ -254,7 +256,7 @@ def test_where_all_plans_are_erased_words_alone_are_left(taught: UUID) -> None:
     learn_now(taught)
     with session.transaction() as db:
         db.execute(text("delete from plan_history"))
-        note_erased_plans(db, taught, {NAME: 96})
+        note_erased_plans(Scope(db, taught), {NAME: 96})
     assert "no plans are left" in learn_now(taught)
     with session.read_transaction() as db:
         assert in_force(db, taught) is None
@@ -310,7 +312,7 @@ def test_a_night_leads_from_the_installation_to_each_catalog(taught: UUID) -> No
     assert work_off(taught, CATALOG + NAME, soon).startswith("set 1 active")
     assert work_off(taught, NIGHT, soon) == "not due"
     with session.read_transaction() as db:
-        assert find_work(db, taught, WorkKind.LEARN, CATALOG + "other") is None
+        assert find_work(Scope(db, taught), WorkKind.LEARN, CATALOG + "other") is None
 
 
 def test_what_was_given_up_in_a_night_is_tried_in_the_next(taught: UUID) -> None:

@@ -18,6 +18,7 @@ from context.priors.state import state_from_bytes
 from models import database as session
 from models.due_work.queue import WorkKind, claim, enqueue, find_work, finish
 from models.learning.progress import find_counted
+from models.scope import Scope
 from models.telemetry.counters import Counted, read_counts
 from tests.integration.learning import NAME, catalog_document, put, sets, shuffled, store_plans
 from tests.integration.watching import forget_counts
@@ -100,7 +101,7 @@ def test_a_run_takes_a_half_life_and_a_share_of_its_own(taught: UUID) -> None:
     result = run("learn", "--tenant", "first", "--half-life", "5", "--holdout", "0.5")
     assert "of 80 plans" in result.output
     with session.read_transaction() as db:
-        state = find_counted(db, taught, NAME).state
+        state = find_counted(Scope(db, taught), NAME).state
     assert state is not None
     assert state_from_bytes(state).half_life_days == 5
 
@@ -113,8 +114,9 @@ def test_a_share_or_half_life_out_of_bounds_is_refused(wrong: tuple[str, str]) -
 
 def test_learn_waits_for_a_worker_and_tells_its_outcome_too(taught: UUID) -> None:
     with session.transaction() as db:
-        enqueue(db, taught, WorkKind.LEARN, CATALOG + NAME)
-        found = find_work(db, taught, WorkKind.LEARN, CATALOG + NAME)
+        scope = Scope(db, taught)
+        enqueue(scope, WorkKind.LEARN, CATALOG + NAME)
+        found = find_work(scope, WorkKind.LEARN, CATALOG + NAME)
         assert found is not None
         held = claim(db, found.work_id, lease_s=60, max_crashes=3)
     assert held is not None

@@ -22,6 +22,7 @@ from models.learning.habits import (
 from models.learning.prior_set import SetKind, SetPlace, SetState
 from models.learning.served_set import load_set
 from models.learning.set_listing import list_sets
+from models.scope import Scope
 from tests.integration.learning import learn_now
 from workers.jobs.learn.night import NIGHT
 
@@ -90,8 +91,9 @@ def read_artifact(
 
 def focuses(tenant: UUID, tool: str = "web_search") -> list[tuple[str, float]]:
     with session.transaction() as db:
-        count_focuses(db, tenant, half_life_days=HALF_LIFE)
-        return likely_focuses(db, tenant, tool)
+        scope = Scope(db, tenant)
+        count_focuses(scope, half_life_days=HALF_LIFE)
+        return likely_focuses(scope, tool)
 
 
 def test_what_several_sessions_read_a_tools_results_for_is_likely_again(sessions: UUID) -> None:
@@ -130,9 +132,9 @@ def test_the_words_of_a_focus_go_with_the_sessions_that_said_them(sessions: UUID
     focuses(sessions)
     with session.transaction() as db:
         for name in ("s1", "s2"):
-            erase_session(db, sessions, name)
+            erase_session(Scope(db, sessions), name)
     with session.transaction() as db:
-        assert likely_focuses(db, sessions, "web_search") == []
+        assert likely_focuses(Scope(db, sessions), "web_search") == []
         rows = db.execute(text("select f::text from focus_statistic as f")).scalars()
         assert not any("prices" in row for row in rows)
     assert focuses(sessions) == []
@@ -169,7 +171,7 @@ def test_categories_are_counted_by_what_was_kept_hidden_used_and_missed(sessions
     decide(sessions, 2, "crypto", kept=["prices"], hidden=["mail"], used=["mail"])
     with session.transaction() as db:
         for _ in range(2):
-            count_categories(db, sessions, half_life_days=HALF_LIFE)
+            count_categories(Scope(db, sessions), half_life_days=HALF_LIFE)
         rows = {
             row.tool: [round(float(one), 3) for one in (row.kept, row.hidden, row.used, row.missed)]
             for row in db.execute(text("select * from category_statistic where category = 'crypto'"))
@@ -184,26 +186,28 @@ def test_a_profile_says_what_a_user_asks_about_and_can_be_forgotten(sessions: UU
         decide(sessions, 1, "media", kept=[], hidden=[], used=[])
     decide(sessions, 2, "coding", kept=[], hidden=[], used=[])
     with session.transaction() as db:
-        count_categories(db, sessions, half_life_days=HALF_LIFE)
-        profile = find_profile(db, sessions, "user1")
+        scope = Scope(db, sessions)
+        count_categories(scope, half_life_days=HALF_LIFE)
+        profile = find_profile(scope, "user1")
         assert profile == {"crypto": pytest.approx(0.75), "media": pytest.approx(0.25)}
-        assert find_profile(db, sessions, "user2") == {"coding": pytest.approx(0.1)}
-        assert forget_profile(db, sessions, "user1") == 2
-        assert find_profile(db, sessions, "user1") == {}
+        assert find_profile(scope, "user2") == {"coding": pytest.approx(0.1)}
+        assert forget_profile(scope, "user1") == 2
+        assert find_profile(scope, "user1") == {}
 
 
 def test_an_erased_session_is_in_no_profile_of_the_next_night(sessions: UUID) -> None:
     decide(sessions, 1, "crypto", kept=[], hidden=[], used=[])
     run("delete from session where session_id = 's1'")
     with session.transaction() as db:
-        count_categories(db, sessions, half_life_days=HALF_LIFE)
-        assert find_profile(db, sessions, "user1") == {}
+        scope = Scope(db, sessions)
+        count_categories(scope, half_life_days=HALF_LIFE)
+        assert find_profile(scope, "user1") == {}
 
 
 def test_a_night_without_decisions_fits_no_factors(sessions: UUID) -> None:
     assert "no new decisions" in learn_now(sessions, key=NIGHT)
     with session.read_transaction() as db:
-        assert list_sets(db, sessions, kind=SetKind.CATEGORIES) == []
+        assert list_sets(Scope(db, sessions), kind=SetKind.CATEGORIES) == []
 
 
 def decide_badly(tenant: UUID, times: int = 160) -> None:
@@ -229,7 +233,7 @@ def test_factors_that_hide_less_of_what_is_called_take_effect(sessions: UUID) ->
     )
     assert "factors 1 active: better: harm 0.000 against 1.000" in learn_now(sessions, key=NIGHT)
     with session.read_transaction() as db:
-        (one,) = list_sets(db, sessions, kind=SetKind.CATEGORIES)
+        (one,) = list_sets(Scope(db, sessions), kind=SetKind.CATEGORIES)
         stored = load_set(db, SetPlace(sessions, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
     assert one.evaluation["factors"]["crypto"] < 1
     assert stored is not None
@@ -246,4 +250,4 @@ def test_a_second_night_without_new_decisions_makes_no_second_set(sessions: UUID
     learn_now(sessions, key=NIGHT)
     assert "no new decisions" in learn_now(sessions, key=NIGHT)
     with session.read_transaction() as db:
-        assert len(list_sets(db, sessions, kind=SetKind.CATEGORIES)) == 1
+        assert len(list_sets(Scope(db, sessions), kind=SetKind.CATEGORIES)) == 1

@@ -26,6 +26,7 @@ from models.ledger.call import (
     usage_by_day,
 )
 from models.ledger.caps import BudgetDeniedError, Caps
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import plant_work
 from tests.waiting import wait_until
@@ -66,39 +67,43 @@ def row_of(db: Connection, call_id: UUID) -> LlmCall:
 def test_a_reservation_is_charged_before_anything_is_known(db: Connection, tenant: UUID) -> None:
     call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
     assert row_of(db, call_id).state == CallState.RESERVED
-    assert spent_today(db, tenant, now=NOW).tokens == 100
+    assert spent_today(Scope(db, tenant), now=NOW).tokens == 100
 
 
 def test_a_settled_call_is_charged_what_it_took(db: Connection, tenant: UUID) -> None:
+    scope = Scope(db, tenant)
     call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
-    assert settle(db, tenant, call_id, USED, now=NOW)
-    spent = spent_today(db, tenant, now=NOW)
+    assert settle(scope, call_id, USED, now=NOW)
+    spent = spent_today(scope, now=NOW)
     assert (spent.tokens, spent.usd) == (90, Decimal("0.002"))
 
 
 def test_an_unknown_price_stays_unknown_and_keeps_its_charge(db: Connection, tenant: UUID) -> None:
     call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
-    settle(db, tenant, call_id, replace(USED, price_usd=None, charged_usd=None), now=NOW)
+    settle(Scope(db, tenant), call_id, replace(USED, price_usd=None, charged_usd=None), now=NOW)
     row = row_of(db, call_id)
     assert row.price_usd is None
     assert row.charged_usd == Decimal("0.01")
 
 
 def test_a_call_settles_once(db: Connection, tenant: UUID) -> None:
+    scope = Scope(db, tenant)
     call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
-    assert settle(db, tenant, call_id, USED, now=NOW)
-    assert not settle(db, tenant, call_id, replace(USED, failure="timeout"), now=NOW)
+    assert settle(scope, call_id, USED, now=NOW)
+    assert not settle(scope, call_id, replace(USED, failure="timeout"), now=NOW)
     assert row_of(db, call_id).state == CallState.OK
 
 
 def test_another_tenant_cannot_settle_a_call(db: Connection, tenant: UUID) -> None:
     call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
-    assert not settle(db, ensure_tenant(db, f"other-{uuid4()}"), call_id, USED, now=NOW)
+    assert not settle(Scope(db, ensure_tenant(db, f"other-{uuid4()}")), call_id, USED, now=NOW)
 
 
 def test_a_failed_call_says_why(db: Connection, tenant: UUID) -> None:
     call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
-    settle(db, tenant, call_id, Settlement(latency_s=0.1, failure="auth", detail="no such key"), now=NOW)
+    settle(
+        Scope(db, tenant), call_id, Settlement(latency_s=0.1, failure="auth", detail="no such key"), now=NOW
+    )
     row = row_of(db, call_id)
     assert (row.state, row.failure, row.detail, row.latency_ms) == ("failed", "auth", "no such key", 100)
 
@@ -109,9 +114,10 @@ FAILED = Settlement(latency_s=0.1, failure="server", detail="it said: zqxmarker"
 def test_a_call_under_way_tells_nothing_of_a_session_that_was_erased_meanwhile(
     db: Connection, tenant: UUID
 ) -> None:
+    scope = Scope(db, tenant)
     call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
-    erase_session(db, tenant, "s")
-    assert settle(db, tenant, call_id, FAILED, now=NOW)
+    erase_session(scope, "s")
+    assert settle(scope, call_id, FAILED, now=NOW)
     row = row_of(db, call_id)
     assert (row.failure, row.detail, row.session_id, row.work_id) == ("server", None, None, None)
 
@@ -120,9 +126,10 @@ def test_a_call_that_begins_after_its_session_was_erased_does_not_keep_its_name(
     db: Connection, tenant: UUID
 ) -> None:
     """Such as that of the next model, where the first one failed."""
-    erase_session(db, tenant, "s")
+    scope = Scope(db, tenant)
+    erase_session(scope, "s")
     call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
-    settle(db, tenant, call_id, FAILED, now=NOW)
+    settle(scope, call_id, FAILED, now=NOW)
     assert (row_of(db, call_id).detail, row_of(db, call_id).session_id) == (None, None)
 
 
@@ -161,7 +168,7 @@ def test_a_call_larger_than_its_cap_never_fits_and_says_so(db: Connection, tenan
 
 def test_one_session_does_not_use_up_anothers_cap(db: Connection, tenant: UUID) -> None:
     caps = Caps(session_tokens_per_day=150)
-    lock_sessions(db, tenant, ["a", "b"])
+    lock_sessions(Scope(db, tenant), ["a", "b"])
     reserve(db, wanted(tenant, session_id="a"), caps=caps, now=NOW)
     reserve(db, wanted(tenant, session_id="b"), caps=caps, now=NOW)
     with pytest.raises(BudgetDeniedError):
@@ -178,7 +185,7 @@ def test_a_failed_call_that_cost_nothing_gives_its_share_back(db: Connection, te
     caps = Caps(tenant_tokens_per_day=150)
     call_id = reserve(db, wanted(tenant), caps=caps, now=NOW)
     free = Settlement(latency_s=0.1, failure="rate-limit", charged_tokens=0, charged_usd=Decimal(0))
-    settle(db, tenant, call_id, free, now=NOW)
+    settle(Scope(db, tenant), call_id, free, now=NOW)
     reserve(db, wanted(tenant), caps=caps, now=NOW)
 
 
@@ -228,12 +235,12 @@ def test_a_call_that_may_still_run_is_not_lost(db: Connection, tenant: UUID) -> 
 def test_a_lost_call_that_answers_late_is_settled_with_the_truth(db: Connection, tenant: UUID) -> None:
     call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=datetime.now(UTC) - timedelta(seconds=1000))
     sweep_lost(db, older_than_s=900)
-    assert settle(db, tenant, call_id, USED, now=NOW)
+    assert settle(Scope(db, tenant), call_id, USED, now=NOW)
     assert row_of(db, call_id).state == CallState.OK
 
 
 def test_a_call_for_a_session_that_is_gone_names_none(db: Connection, tenant: UUID) -> None:
-    erase_session(db, tenant, "s")
+    erase_session(Scope(db, tenant), "s")
     row = row_of(db, reserve(db, wanted(tenant), caps=Caps(session_tokens_per_day=10**6), now=NOW))
     assert (row.session_id, row.charged_tokens) == (None, 100)
 
@@ -272,7 +279,7 @@ def test_a_call_written_down_during_an_erasure_names_no_session(empty_db: Engine
 
     with ThreadPoolExecutor() as pool:
         with empty_db.begin() as db:
-            erase_session(db, talking, "s")
+            erase_session(Scope(db, talking), "s")
             asked = pool.submit(ask)
             wait_until(lambda: waits(empty_db), within_s=60, what="the call waits for the erasure")
         asked.result()
@@ -282,7 +289,7 @@ def test_a_call_written_down_during_an_erasure_names_no_session(empty_db: Engine
 def test_an_erasure_sees_a_call_that_is_being_written_down(empty_db: Engine, talking: UUID) -> None:
     def erase() -> None:
         with empty_db.begin() as db:
-            erase_session(db, talking, "s")
+            erase_session(Scope(db, talking), "s")
 
     with ThreadPoolExecutor() as pool:
         with empty_db.begin() as db:
@@ -294,16 +301,17 @@ def test_an_erasure_sees_a_call_that_is_being_written_down(empty_db: Engine, tal
 
 
 def test_an_erased_session_leaves_its_cost_but_not_its_name(db: Connection, tenant: UUID) -> None:
-    lock_sessions(db, tenant, ["gone"])
+    scope = Scope(db, tenant)
+    lock_sessions(scope, ["gone"])
     call_id = reserve(db, wanted(tenant, session_id="gone"), caps=NO_CAPS, now=NOW)
-    assert forget_session(db, tenant, "gone") == 1
+    assert forget_session(scope, "gone") == 1
     row = row_of(db, call_id)
     assert (row.session_id, row.work_id, row.charged_tokens) == (None, None, 100)
 
 
 def test_usage_is_summed_by_day_in_utc_purpose_and_model(db: Connection, tenant: UUID) -> None:
     for at, end in ((NOW, USED), (NOW, replace(USED, price_usd=None)), (MIDNIGHT, USED)):
-        settle(db, tenant, reserve(db, wanted(tenant), caps=NO_CAPS, now=at), end, now=at)
+        settle(Scope(db, tenant), reserve(db, wanted(tenant), caps=NO_CAPS, now=at), end, now=at)
     reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
     days = usage_by_day(db, tenant, first_day=date(2026, 3, 9), last_day=date(2026, 3, 10))
     assert [(day.day, day.calls) for day in days] == [(date(2026, 3, 10), 1), (date(2026, 3, 9), 3)]
@@ -319,10 +327,11 @@ def test_usage_is_summed_by_day_in_utc_purpose_and_model(db: Connection, tenant:
 
 def test_calls_that_may_be_billed_are_unpriced_whatever_became_of_them(db: Connection, tenant: UUID) -> None:
     """Nobody heard what a lost call and one that timed out took: unknown is not nothing."""
+    scope = Scope(db, tenant)
     timed_out, refused, lost = (reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW) for _ in range(3))
-    settle(db, tenant, timed_out, Settlement(1.0, failure="timeout"), now=NOW)
+    settle(scope, timed_out, Settlement(1.0, failure="timeout"), now=NOW)
     free = Settlement(1.0, failure="bad-key", charged_tokens=0, charged_usd=Decimal(0))
-    settle(db, tenant, refused, free, now=NOW)
+    settle(scope, refused, free, now=NOW)
     sweep_lost(db, older_than_s=0)
     assert row_of(db, lost).state == "lost"
     [day] = usage_by_day(db, tenant, first_day=NOW.date(), last_day=NOW.date())

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from afterturn.__main__ import app
 from models import database as session
 from models.providers.context_limit import Sighting, SightingSource, find_limit, learn_limit
+from models.scope import Scope
 
 MODEL = "gpt-4o"
 
@@ -22,12 +23,12 @@ def run(*arguments: str) -> Result:
 def seen(tenant_id: UUID) -> None:
     with session.transaction() as db:
         sighting = Sighting(MODEL, "s1", 8_192, SightingSource.OBSERVED)
-        learn_limit(db, tenant_id, sighting, floor_tokens=64_000)
+        learn_limit(Scope(db, tenant_id), sighting, floor_tokens=64_000)
 
 
 def in_force(tenant_id: UUID, session_id: str) -> int | None:
     with session.read_transaction() as db:
-        return find_limit(db, tenant_id, MODEL, session_id)
+        return find_limit(Scope(db, tenant_id), MODEL, session_id)
 
 
 def test_limits_are_listed_as_a_table_and_as_json() -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from models import database as session
 from models.conversations import listing
 from models.conversations.session import find_session
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import post_turn, talk
@@ -144,7 +145,7 @@ def test_removed_turns_and_messages_are_not_counted(client: TestClient, tenant_i
         )
         shown = get(client, f"/v1/sessions/{session_id}")["turns"]
         with session.transaction() as db:
-            state = find_session(db, tenant_id, session_id)
+            state = find_session(Scope(db, tenant_id), session_id)
         assert state is not None
         return entry["turns"], shown, state.raw_messages, state.prepared_load.raw_messages
 

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from models import database as session
 from models.due_work.kinds import WorkKind
 from models.due_work.queue import enqueue
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import plant_everywhere, post_turn, tool_turn
@@ -40,9 +41,10 @@ def become_a_stranger(client: TestClient) -> None:
 
 def test_work_is_counted_by_kind_and_the_dead_stand_first(client: TestClient, tenant_id: UUID) -> None:
     with session.transaction() as db:
+        scope = Scope(db, tenant_id)
         for name in ("a", "b", "c", "d"):
-            enqueue(db, tenant_id, WorkKind.SUMMARIZE, name)
-        enqueue(db, tenant_id, WorkKind.ARTIFACT, "art_1")
+            enqueue(scope, WorkKind.SUMMARIZE, name)
+        enqueue(scope, WorkKind.ARTIFACT, "art_1")
     run_sql("update due_work set due_at = now() - interval '1 hour' where key = 'b'")
     run_sql("update due_work set due_at = now() + interval '1 hour' where key = 'c'")
     run_sql("update due_work set state = 'dead', last_error = 'it broke', attempts = 8 where key = 'd'")
@@ -63,7 +65,7 @@ def test_work_is_counted_by_kind_and_the_dead_stand_first(client: TestClient, te
 def test_a_long_list_of_work_is_cut_and_says_so(client: TestClient, tenant_id: UUID) -> None:
     with session.transaction() as db:
         for number in range(5):
-            enqueue(db, tenant_id, WorkKind.SUMMARIZE, f"s{number}")
+            enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, f"s{number}")
     short = get(client, "/v1/work", limit=2)
     assert (len(short["work"]), short["more"]) == (2, True)
     assert get(client, "/v1/work", limit=5)["more"] is False
@@ -73,7 +75,7 @@ def test_a_long_list_of_work_is_cut_and_says_so(client: TestClient, tenant_id: U
 
 def test_work_of_others_is_not_listed(client: TestClient, tenant_id: UUID) -> None:
     with session.transaction() as db:
-        enqueue(db, tenant_id, WorkKind.SUMMARIZE, SESSION)
+        enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, SESSION)
     become_a_stranger(client)
     answer = get(client, "/v1/work")
     assert (answer["work"], sum(one["due"] for one in answer["kinds"])) == ([], 0)

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, event, text
 from models import database as session
 from models.due_work.heartbeat import LossRules, beat, show_pool
 from models.due_work.queue import DueWork, WorkKind, WorkState, claim, enqueue, find_work, finish
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.test_lifecycle import postgres_says
 from tests.integration.works import QUICK
@@ -33,7 +34,7 @@ def lost(db: Connection, tenant: UUID) -> "Lost":
     """Work whose lease can be made to run out, of a worker that started an hour ago."""
     beat(db, "worker", RULES.holder)
     show_pool(db, RULES.holder, gap_s=GAP_S, anew=True)
-    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1")
     return Lost(db, tenant)
 
 
@@ -45,7 +46,7 @@ class Lost:
 
     @property
     def row(self) -> DueWork:
-        found = find_work(self.db, self.tenant, WorkKind.SUMMARIZE, "s1")
+        found = find_work(Scope(self.db, self.tenant), WorkKind.SUMMARIZE, "s1")
         assert found is not None
         return found
 
@@ -120,7 +121,7 @@ def test_work_that_takes_its_whole_pool_down_ends_too(lost: Lost) -> None:
     lost.runs_out(pool_seen_s_ago=0.05, pool_since_s_ago=0.2)
     assert not lost.claim()
     assert (lost.row.state, lost.counts) == (WorkState.DEAD, (0, RULES.max_losses))
-    enqueue(lost.db, lost.tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(Scope(lost.db, lost.tenant), WorkKind.SUMMARIZE, "s1")
     assert (lost.row.state, lost.counts) == (WorkState.READY, (0, RULES.max_losses - 1))
     assert lost.row.rests_until is not None
     assert lost.row.due_at == lost.row.rests_until

@@ -20,6 +20,7 @@ from models.due_work.queue import WorkKind, claim, enqueue, retry_later
 from models.ledger.call import Reservation, Settlement, reserve
 from models.ledger.caps import Caps, Denial
 from models.providers.circuit_breaker import BreakerRules, note_failure
+from models.scope import Scope
 from models.snapshot import sum_spend, take_snapshot
 from tests.integration.activating import Chat
 from tests.integration.summarizing import Model
@@ -56,7 +57,7 @@ def chat(client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch) -
 def work_id(tenant_id: UUID, key: str, *, delay_s: float = 0) -> int:
     """Work that is asked for, and its id."""
     with session.transaction() as db:
-        enqueue(db, tenant_id, WorkKind.SUMMARIZE, key, delay_s=delay_s)
+        enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, key, delay_s=delay_s)
         found = db.execute(text("select work_id from due_work where key = :key"), {"key": key})
         return int(found.scalar_one())
 

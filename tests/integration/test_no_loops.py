@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from models import database as session
 from models.conversations.session_state import compression_settings
 from models.due_work.queue import WorkKind, WorkState, enqueue
+from models.scope import Scope
 from tests.integration.activating import PATH, Chat
 from tests.integration.summarizing import Model
 
@@ -91,7 +92,7 @@ def test_a_session_that_rests_asks_nobody(chat: Chat) -> None:
 def test_nobody_who_waits_can_end_a_rest(chat: Chat) -> None:
     refuse(chat, 2)
     with session.transaction() as db:
-        enqueue(db, chat.tenant_id, WorkKind.SUMMARIZE, chat.session_id, awaited=True)
+        enqueue(Scope(db, chat.tenant_id), WorkKind.SUMMARIZE, chat.session_id, awaited=True)
     assert chat.work_off(Model()) == "not due"
 
 

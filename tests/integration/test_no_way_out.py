@@ -17,6 +17,7 @@ from llm.settings import LlmSettings
 from models import database as session
 from models.due_work.queue import WorkKind, claim, find_work
 from models.ledger.caps import Caps
+from models.scope import Scope
 from tests.integration.doors import WINDOW
 from tests.integration.erasing import tables_with
 from tests.integration.reading import Platform, long_report
@@ -93,7 +94,7 @@ def summarize(platform: Platform) -> str:
     )
     with session.transaction() as db:
         db.exec_driver_sql("update due_work set due_at = now() - interval '1 s' where state = 'ready'")
-        work = find_work(db, platform.tenant_id, WorkKind.SUMMARIZE, platform.session_id)
+        work = find_work(Scope(db, platform.tenant_id), WorkKind.SUMMARIZE, platform.session_id)
         assert work is not None
         held = claim(db, work.work_id, lease_s=60, max_crashes=9)
     assert held is not None

@@ -17,6 +17,7 @@ from models import database as session
 from models.artifacts.settings import planning_settings
 from models.conversations.session_state import compression_settings
 from models.conversations.summary import activate_prepared
+from models.scope import Scope
 from tests.integration.activating import Chat
 from tests.integration.summarizing import dialogue
 
@@ -81,14 +82,14 @@ def activate(talk: Chat) -> None:
     """Put the summary in force as a worker does, unless this very request holds the session."""
     generation = talk.standing.session.generation
     with suppress(SQLAlchemyError), session.best_effort_transaction() as db:
-        activate_prepared(db, talk.tenant_id, talk.session_id, generation=generation)
+        activate_prepared(Scope(db, talk.tenant_id), talk.session_id, generation=generation)
 
 
 def add_turn(talk: Chat) -> None:
     """Store a turn that just came in, unless this very request holds the session."""
     new = TurnCompleted(turn_id=f"new-{talk.count}", messages=dialogue(9))
     with suppress(SQLAlchemyError), session.best_effort_transaction() as db:
-        store_turns(db, talk.tenant_id, [read_turn(talk.session_id, new).turn])
+        store_turns(Scope(db, talk.tenant_id), [read_turn(talk.session_id, new).turn])
 
 
 def both(talk: Chat) -> None:

@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from models.due_work.operator import list_stuck, retry_now
 from models.due_work.queue import WorkKind, WorkState, enqueue, finish, retry_later
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import row, take
 
@@ -17,7 +18,7 @@ def tenant(db: Connection) -> UUID:
 
 
 def fail(db: Connection, tenant: UUID, key: str, *, delay_s: float, max_attempts: int | None) -> None:
-    enqueue(db, tenant, WorkKind.SUMMARIZE, key)
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, key)
     held = take(db, row(db, tenant, key).work_id)
     assert retry_later(db, held, f"fault of {key}", delay_s=delay_s, max_attempts=max_attempts)
 
@@ -27,7 +28,7 @@ def test_work_that_waits_after_a_failure_or_was_given_up_is_shown_with_its_reaso
 ) -> None:
     fail(db, tenant, "parked", delay_s=900, max_attempts=None)
     fail(db, tenant, "dead", delay_s=0, max_attempts=1)
-    enqueue(db, tenant, WorkKind.SUMMARIZE, "debounced", delay_s=5)
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "debounced", delay_s=5)
     assert [(work.key, work.state, work.last_error) for work in list_stuck(db, tenant)] == [
         ("dead", WorkState.DEAD, "fault of dead"),
         ("parked", WorkState.READY, "fault of parked"),

@@ -25,6 +25,7 @@ from models.providers.circuit_breaker import (
     note_success,
     take_turn,
 )
+from models.scope import Scope
 from models.snapshot import take_snapshot
 from tests.integration.works import QUICK, row
 from workers.dispatch import look_at_models
@@ -60,7 +61,7 @@ def meets(error: Exception) -> Handler:
 def do(tenant: UUID, key: str, handler: Handler) -> str:
     """Ask for a session's work, and have it done now, whenever it is due."""
     with transaction() as db:
-        enqueue(db, tenant, WorkKind.SUMMARIZE, key)
+        enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, key)
         work_id = row(db, tenant, key).work_id
         db.execute(text("update due_work set due_at = now() where work_id = :id"), {"id": work_id})
     return run_work(work_id, {WorkKind.SUMMARIZE: handler}, QUICK)

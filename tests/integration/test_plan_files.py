@@ -24,6 +24,7 @@ from models import database as session
 from models.learning.prior_set import SetState
 from models.learning.progress import find_counted
 from models.learning.served_set import load_set
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.learning import NAME, catalog_document, learn_now, place, put, shuffled
 from tests.integration.sealing import FIRST, Environment, tables_with_traces
@@ -206,7 +207,7 @@ def test_imported_plans_teach_with_their_age(tenant_id: UUID, tmp_path: Path) ->
     run("import", write(tmp_path / "plans.jsonl", [*steady, *moved]))
     assert learn_now(tenant_id).startswith("set 1 active")
     with session.read_transaction() as db:
-        counted = find_counted(db, tenant_id, NAME).state
+        counted = find_counted(Scope(db, tenant_id), NAME).state
         made = load_set(db, place(tenant_id), state=SetState.ACTIVE)
     assert counted is not None
     assert made is not None

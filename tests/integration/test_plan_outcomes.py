@@ -17,6 +17,7 @@ from models.learning.progress import read_page
 from models.plans.from_turns import plans_of_turns
 from models.plans.outcome import join_outcomes, settled_through
 from models.plans.plan import MadePlan, Plan, PlanMethod, WantedPlan, keep_plan, open_plan, want_plan
+from models.scope import Scope
 
 TURNS = "/v1/sessions/s1/turns"
 
@@ -29,24 +30,25 @@ def make(tenant_id: UUID, *tools: str, catalog: str = "main") -> UUID:
     """A plan of these tools that is ready."""
     wanted = WantedPlan("draft a blog", b"x" * 32, {}, 0.1, "plan", catalog, "d", "m")
     with session.transaction() as db:
-        plan_id = want_plan(db, tenant_id, wanted)
+        scope = Scope(db, tenant_id)
+        plan_id = want_plan(scope, wanted)
         steps = [step(order, tool) for order, tool in enumerate(tools, 1)]
-        keep_plan(db, tenant_id, plan_id, MadePlan(steps, PlanMethod.LLM))
+        keep_plan(scope, plan_id, MadePlan(steps, PlanMethod.LLM))
     return plan_id
 
 
 def join(tenant_id: UUID, plan_id: UUID, order: int = 1, outcome: Outcome = Outcome.OK) -> None:
     with session.transaction() as db:
-        join_outcomes(db, tenant_id, plan_id, [StepOutcome(order, outcome)])
+        join_outcomes(Scope(db, tenant_id), plan_id, [StepOutcome(order, outcome)])
 
 
 def taught(
     tenant_id: UUID, *, after: int = 0, catalog: str | None = "main", most: int = 100
 ) -> list[tuple[int, UUID]]:
     with session.transaction() as db:
-        through = settled_through(db, tenant_id)
+        through = settled_through(Scope(db, tenant_id))
     with session.read_transaction() as db:
-        page = read_page(db, tenant_id, catalog, after_seq=after, through_seq=through, most=most)
+        page = read_page(Scope(db, tenant_id), catalog, after_seq=after, through_seq=through, most=most)
     return [(plan.outcome_seq, UUID(plan.plan_id)) for plan in page]
 
 
@@ -289,12 +291,12 @@ def test_an_outcome_that_is_committed_late_is_not_missed(client: TestClient, ten
     early, late = make(tenant_id, "a"), make(tenant_id, "a")
     with session.engine().connect() as slow:
         outer = slow.begin()
-        join_outcomes(slow, tenant_id, early, [StepOutcome(1, Outcome.OK)])
+        join_outcomes(Scope(slow, tenant_id), early, [StepOutcome(1, Outcome.OK)])
         join(tenant_id, late)
         with session.transaction() as db:
             db.execute(text("set local lock_timeout = '200ms'"))
             with pytest.raises(OperationalError, match="lock timeout"):
-                settled_through(db, tenant_id)
+                settled_through(Scope(db, tenant_id))
         outer.commit()
     assert [plan_id for _, plan_id in taught(tenant_id)] == [early, late]
 
@@ -304,10 +306,10 @@ def test_those_who_report_outcomes_do_not_wait_for_each_other(client: TestClient
     one, other = make(tenant_id, "a"), make(tenant_id, "a")
     with session.engine().connect() as slow:
         outer = slow.begin()
-        join_outcomes(slow, tenant_id, one, [StepOutcome(1, Outcome.OK)])
+        join_outcomes(Scope(slow, tenant_id), one, [StepOutcome(1, Outcome.OK)])
         with session.transaction() as db:
             db.execute(text("set local lock_timeout = '200ms'"))
-            joined = join_outcomes(db, tenant_id, other, [StepOutcome(1, Outcome.OK)])
+            joined = join_outcomes(Scope(db, tenant_id), other, [StepOutcome(1, Outcome.OK)])
         outer.rollback()
     assert joined is not None
     assert joined.merged is not None

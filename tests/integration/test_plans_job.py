@@ -19,6 +19,7 @@ from models import database as session
 from models.due_work.queue import WorkKind, WorkState, enqueue
 from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set
 from models.ledger.caps import Caps
+from models.scope import Scope
 from tests.integration.planning import CATALOG, MODEL, Planning, tools_of
 from tests.unit.tool_plans.catalogs import MULTI_INTENT, SMALL_GUIDE
 from workers.jobs.lifecycle import LEASE_LOST, Handler, run_work
@@ -287,7 +288,7 @@ def test_a_plan_that_is_answered_is_not_made_again(room: Planning) -> None:
     plan_id = room.ask("draft a blog")
     room.do(plan_id)
     with session.transaction() as db:
-        enqueue(db, room.tenant_id, WorkKind.PLAN, str(plan_id))
+        enqueue(Scope(db, room.tenant_id), WorkKind.PLAN, str(plan_id))
     assert room.do(plan_id) == "answered before"
     assert room.server.count == 1
 

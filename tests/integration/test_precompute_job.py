@@ -21,6 +21,7 @@ from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind
 from models.learning.habits import count_focuses
 from models.ledger.caps import Caps
+from models.scope import Scope
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 from tests.waiting import wait_until
 from workers.settings import PrecomputeSettings
@@ -172,7 +173,7 @@ def test_the_passages_are_indexed_once(platform: Platform) -> None:
     artifact = artifact_id()
     platform.do(WorkKind.ARTIFACT, artifact)
     with session.read_transaction() as db:
-        found = load_passages(db, platform.tenant_id, [artifact], version=INDEX_VERSION)
+        found = load_passages(Scope(db, platform.tenant_id), [artifact], version=INDEX_VERSION)
     assert found[artifact]
 
 
@@ -387,7 +388,7 @@ def test_what_the_sessions_summary_leaves_open_is_read_ahead_where_it_bears_on_t
     notes = "## Open work\n- tell the crane crew about the rain in the harbour\n- renew the passport of Ana\n"
     summary = NewSummary(1, None, 1, 2, notes, 30, 30, "m", "normal", "1", "en")
     with session.transaction() as db:
-        assert store_summary(db, platform.tenant_id, platform.session_id, summary, activate=True)
+        assert store_summary(Scope(db, platform.tenant_id), platform.session_id, summary, activate=True)
     steps = [Step(Mode.OK, words) for words in (NOTES, "- The crane crew is told of the rain.", GENERAL)]
     assert platform.do(WorkKind.ARTIFACT, artifact_id(), *steps) == "ready: 3 of 3"
     assert ("open_work", "tell the crane crew about the rain in the harbour") in focuses()
@@ -401,7 +402,7 @@ def test_what_others_read_such_results_for_is_read_ahead(platform: Platform) -> 
         other.do(WorkKind.ARTIFACT, newest_artifact(), Step(Mode.OK, NOTES), Step(Mode.OK, GENERAL))
         assert how_of(other.ask(BERTH, **SMALL)) == "exact"
     with session.transaction() as db:
-        count_focuses(db, platform.tenant_id, half_life_days=30)
+        count_focuses(Scope(db, platform.tenant_id), half_life_days=30)
     third = Platform(platform.client, platform.tenant_id, platform.server, "s3")
     third.turn("Read today's report.", long_report(f"{FACT} It is the last one."))
     (artifact,) = unread()

@@ -22,6 +22,7 @@ from models.preflight.decision import (
     load_decisions,
 )
 from models.preflight.policy import preflight_settings
+from models.scope import Scope
 from tests.integration.test_preflight import SESSION, TOOLS, ask, fresh_policies, rows, say
 
 __all__ = ["fresh_policies"]
@@ -66,8 +67,9 @@ def test_a_decision_is_joined_to_the_tools_that_its_turn_called(client: TestClie
     say(client, "what is the weather?", "t1", "web_search", "web_fetch", "web_search")
     say(client, "and now?", "t2", "exec")
     with session.transaction() as db:
-        assert join_decisions(db, tenant_id) == 1
-        assert join_decisions(db, tenant_id) == 0
+        scope = Scope(db, tenant_id)
+        assert join_decisions(scope) == 1
+        assert join_decisions(scope) == 0
     joined, waiting = decisions()
     assert joined.used == ["web_search", "web_fetch"]
     assert waiting.used is None
@@ -81,10 +83,11 @@ def test_a_replay_names_the_calls_that_another_policy_would_have_blocked(
         ask(client, "what is the weather?", session_id=here, tools=TOOLS)
         say(client, "what is the weather?", "t1", "web_search", session_id=here)
     with session.transaction() as db:
-        join_decisions(db, tenant_id)
-        same = replay(load_decisions(db, tenant_id), read_config({}))
+        scope = Scope(db, tenant_id)
+        join_decisions(scope)
+        same = replay(load_decisions(scope), read_config({}))
         without = {"categories": {"research": {"disabled": True}}, "fallbackToFull": False}
-        other = replay(load_decisions(db, tenant_id), read_config(without))
+        other = replay(load_decisions(scope), read_config(without))
     assert (same.decisions, same.with_calls, same.harmed, same.verdict) == (3, 3, 0, ReplayVerdict.SAFE)
     assert same.hidden_then == same.hidden_now > 0
     assert other.blocked == {("none", "web_search"): 3}

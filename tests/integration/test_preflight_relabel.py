@@ -14,6 +14,7 @@ from llm.settings import LlmSettings
 from models import database as session
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
 from models.preflight.policy import preflight_settings
+from models.scope import Scope
 from tests.integration.summarizing import Model
 from tests.integration.test_preflight import SESSION, TOOLS, ask, fresh_policies, rows, say
 from workers.jobs.lifecycle import run_work
@@ -38,7 +39,7 @@ def relabelling(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def work_of(tenant_id: UUID) -> DueWork | None:
     with session.read_transaction() as db:
-        return find_work(db, tenant_id, WorkKind.RELABEL, SESSION)
+        return find_work(Scope(db, tenant_id), WorkKind.RELABEL, SESSION)
 
 
 def work(tenant_id: UUID, model: Complete, **settings: Any) -> str:

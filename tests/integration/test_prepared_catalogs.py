@@ -18,6 +18,7 @@ from context.ranking.prepared import pack_prepared, prepare_catalog
 from models.catalogs.catalog import find_last_used
 from models.catalogs.catalog_form import FormKey, catalog_settings, store_form
 from models.database import read_transaction, transaction
+from models.scope import Scope
 from tests.integration.conftest import make_key
 
 TOOLS = [{"name": f"weigh_{n}", "description": f"Weighs crate {n} of the depot."} for n in range(40)]
@@ -176,8 +177,8 @@ def test_no_form_is_stored_for_a_version_that_is_no_more_in_force(
     [row] = forms()
     old = FormKey(row.digest, row.in_force_since, row.revision)
     newest = put(client, TOOLS)["digest"]
-    with transaction() as db:
-        assert not store_form(db, tenant_id, "depot", old, row.form)
+    with Scope.write(tenant_id) as scope:
+        assert not store_form(scope, "depot", old, row.form)
     assert [row.digest for row in forms()] == [newest]
 
 
@@ -185,9 +186,9 @@ def test_no_form_is_stored_that_is_too_large(client: TestClient, tenant_id: UUID
     put(client, CROWS)
     [row] = forms()
     run_sql("delete from catalog_form")
-    with transaction() as db:
+    with Scope.write(tenant_id) as scope:
         key = FormKey(row.digest, row.in_force_since, row.revision)
-        assert not store_form(db, tenant_id, "depot", key, bytes(64 * 2**20 + 1))
+        assert not store_form(scope, "depot", key, bytes(64 * 2**20 + 1))
     assert forms() == []
 
 

@@ -18,6 +18,7 @@ from models.catalogs.model_profile import (
     remove_override,
     set_override,
 )
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 
 GPT = ModelPrice("gpt-4o", Decimal("2.5"), Decimal(10), Decimal("1.25"), 128_000)
@@ -83,12 +84,13 @@ def test_weak_models_are_shown_part_of_a_catalog_and_strong_ones_all_of_it(db: C
 
 
 def test_the_built_in_model_is_free(db: Connection, tenant: UUID) -> None:
-    assert price_per_input_token(db, tenant, "extractive") == 0
+    assert price_per_input_token(Scope(db, tenant), "extractive") == 0
 
 
 def test_an_unknown_model_has_no_price(db: Connection, tenant: UUID) -> None:
-    assert price_per_input_token(db, tenant, "openai/gpt-oss-20b") is None
-    assert load_profile(db, tenant, "never-heard-of") == FALLBACK
+    scope = Scope(db, tenant)
+    assert price_per_input_token(scope, "openai/gpt-oss-20b") is None
+    assert load_profile(scope, "never-heard-of") == FALLBACK
 
 
 @pytest.mark.parametrize(
@@ -111,18 +113,20 @@ def test_an_unknown_model_has_no_price(db: Connection, tenant: UUID) -> None:
 def test_a_well_known_model_has_its_price_before_any_import(
     db: Connection, tenant: UUID, model: str, usd: str
 ) -> None:
-    assert price_per_input_token(db, tenant, model) == Decimal(usd) / 1_000_000
-    assert load_profile(db, tenant, model).context_window is not None
+    scope = Scope(db, tenant)
+    assert price_per_input_token(scope, model) == Decimal(usd) / 1_000_000
+    assert load_profile(scope, model).context_window is not None
 
 
 def test_prices_are_imported_once_and_updated_where_they_differ(db: Connection, tenant: UUID) -> None:
+    scope = Scope(db, tenant)
     mini = ModelPrice("gpt-4o-mini", Decimal("0.15"))
     assert import_prices(db, [GPT, mini]) == Imported(listed=2, changed=2)
     assert import_prices(db, [GPT, mini]) == Imported(listed=2, changed=0)
     assert import_prices(db, [GPT, ModelPrice("gpt-4o-mini")]) == Imported(listed=2, changed=1)
     assert find_prices(db, ["gpt-4o"]) == [GPT]
-    assert price_per_input_token(db, tenant, "azure/gpt-4o") == Decimal("0.0000025")
-    assert price_per_input_token(db, tenant, "gpt-4o-mini") is None
+    assert price_per_input_token(scope, "azure/gpt-4o") == Decimal("0.0000025")
+    assert price_per_input_token(scope, "gpt-4o-mini") is None
 
 
 def test_a_long_list_is_imported_whole(db: Connection) -> None:
@@ -131,9 +135,10 @@ def test_a_long_list_is_imported_whole(db: Connection) -> None:
 
 
 def test_an_import_leaves_what_an_operator_set(db: Connection, tenant: UUID) -> None:
-    set_override(db, tenant, ProfileOverride("openai/gpt-4o", tier=Tier.B, input_usd=Decimal(7)))
+    scope = Scope(db, tenant)
+    set_override(scope, ProfileOverride("openai/gpt-4o", tier=Tier.B, input_usd=Decimal(7)))
     import_prices(db, [GPT])
-    profile = load_profile(db, tenant, "gpt-4o")
+    profile = load_profile(scope, "gpt-4o")
     assert (profile.tier, profile.input_usd, profile.output_usd) == (
         Tier.B,
         Decimal(7),
@@ -142,17 +147,18 @@ def test_an_import_leaves_what_an_operator_set(db: Connection, tenant: UUID) -> 
 
 
 def test_an_override_is_a_tenants_own_is_added_to_and_can_be_taken_back(db: Connection, tenant: UUID) -> None:
+    scope = Scope(db, tenant)
     other = ensure_tenant(db, "other")
-    set_override(db, tenant, ProfileOverride("openai/", tier=Tier.C, filter_pass=True))
-    set_override(db, tenant, ProfileOverride("openai/", output_tokens=99))
-    assert list_overrides(db, tenant) == [
+    set_override(scope, ProfileOverride("openai/", tier=Tier.C, filter_pass=True))
+    set_override(scope, ProfileOverride("openai/", output_tokens=99))
+    assert list_overrides(scope) == [
         ProfileOverride("openai/", tier=Tier.C, filter_pass=True, output_tokens=99)
     ]
-    assert load_profile(db, other, "gpt-4o").tier is Tier.A
-    assert load_profile(db, tenant, "gpt-4o").output_tokens == 99
-    assert remove_override(db, tenant, "openai/")
-    assert not remove_override(db, tenant, "openai/")
-    assert load_profile(db, tenant, "gpt-4o").tier is Tier.A
+    assert load_profile(Scope(db, other), "gpt-4o").tier is Tier.A
+    assert load_profile(scope, "gpt-4o").output_tokens == 99
+    assert remove_override(scope, "openai/")
+    assert not remove_override(scope, "openai/")
+    assert load_profile(scope, "gpt-4o").tier is Tier.A
 
 
 def test_the_seeded_rows_outlive_a_test_that_empties_the_tables(empty_db: object, engine: object) -> None:

@@ -11,6 +11,7 @@ from context.recall.passages import Passage, make_passages
 from context.tokens.text import count_text
 from models.recall.index import Progress, RecallKey, add_passages, erase_passages, find_progress
 from models.recall.search import find_passages
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.unit.recall.talk import said
 
@@ -100,7 +101,7 @@ def test_an_erased_message_leaves_no_passage_and_no_count_of_its_words(db: Conne
     key = RecallKey(tenant, "s1")
     index(db, key, "The depot opens at six.", "The wharf opens at seven.")
     before = db.execute(text("select count(*), sum(passages) from recall_term")).one()
-    assert erase_passages(db, tenant, "s1", from_seq=2, to_seq=2) == 1
+    assert erase_passages(Scope(db, tenant), "s1", from_seq=2, to_seq=2) == 1
     after = db.execute(text("select count(*), sum(passages) from recall_term")).one()
     assert after[0] < before[0]
     assert after[1] < before[1]

@@ -15,6 +15,7 @@ from models import database as session
 from models.conversations.session import cut_session
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
 from models.recall.user import RecallSettings, recall_settings
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.summarizing import SESSION, Model, Room
@@ -61,7 +62,7 @@ def index(room: Room) -> None:
 
 def work_of(room: Room) -> DueWork:
     with session.read_transaction() as db:
-        found = find_work(db, room.tenant_id, WorkKind.RECALL, room.session_id)
+        found = find_work(Scope(db, room.tenant_id), WorkKind.RECALL, room.session_id)
     assert found is not None
     return found
 
@@ -396,7 +397,7 @@ def test_what_an_emergency_left_out_is_recalled_and_what_it_kept_is_not(
     room.add({"role": "user", "content": "The umbrella is red."}, {"role": "assistant", "content": "I see."})
     room.add_turns(2)
     with session.transaction() as db:
-        assert cut_session(db, tenant_id, room.standing.session, EmergencyCut(cut_seq=8, kept_seq=7))
+        assert cut_session(Scope(db, tenant_id), room.standing.session, EmergencyCut(cut_seq=8, kept_seq=7))
     index(room)
     answer = read(client, "Where does the kayak hang, and what colour is the umbrella?")
     assert "kayak hangs" in region(answer)

@@ -16,6 +16,7 @@ from models.due_work.queue import DueWork, WorkKind, WorkState, claim, enqueue, 
 from models.erasure.derived import rewind_index
 from models.recall.index import Progress, RecallKey, find_progress
 from models.recall.user import RecallSettings
+from models.scope import Scope
 from tests.integration.summarizing import SESSION, Model, Room
 from workers.jobs import recall
 from workers.jobs.lifecycle import LEASE_LOST, LeaseLostError, run_work
@@ -53,7 +54,7 @@ def index(
 
 def work_of(room: Room) -> DueWork:
     with session.read_transaction() as db:
-        found = find_work(db, room.tenant_id, WorkKind.RECALL, SESSION)
+        found = find_work(Scope(db, room.tenant_id), WorkKind.RECALL, SESSION)
     assert found is not None
     return found
 
@@ -76,7 +77,7 @@ def seqs() -> list[int]:
 
 def ask(room: Room) -> None:
     with session.transaction() as db:
-        enqueue(db, room.tenant_id, WorkKind.RECALL, room.session_id)
+        enqueue(Scope(db, room.tenant_id), WorkKind.RECALL, room.session_id)
 
 
 def test_older_turns_are_indexed_and_the_newest_is_not_for_every_window_shows_it(room: Room) -> None:
@@ -135,7 +136,7 @@ def test_a_rollback_keeps_the_index_that_is_there(room: Room) -> None:
     index(room)
     before = passages()
     with session.transaction() as db:
-        assert activate_version(db, room.tenant_id, SESSION, 1)
+        assert activate_version(Scope(db, room.tenant_id), SESSION, 1)
     assert index(room) == "nothing to do"
     assert passages() == before
 
@@ -185,7 +186,7 @@ def test_a_newest_turn_that_a_prepared_summary_covers_is_indexed_too(room: Room)
     assert basis is not None
     with session.transaction() as db:
         new = NewSummary(1, basis.version, 1, 10, "Notes.", 9, 900, "m", "normal", "p1", "en")
-        assert store_summary(db, room.tenant_id, SESSION, new, activate=False) == 2
+        assert store_summary(Scope(db, room.tenant_id), SESSION, new, activate=False) == 2
     assert room.standing.session.summarized_seq == 8
     assert index(room) == "indexed through message 10"
 
@@ -194,7 +195,9 @@ def test_what_an_emergency_left_out_is_indexed(tenant_id: UUID) -> None:
     room = Room(tenant_id)
     room.add_turns(3)
     with session.transaction() as db:
-        assert cut_session(db, tenant_id, room.standing.session, EmergencyCut(cut_seq=4, kept_seq=None))
+        assert cut_session(
+            Scope(db, tenant_id), room.standing.session, EmergencyCut(cut_seq=4, kept_seq=None)
+        )
     assert index(room) == "indexed through message 4"
 
 
@@ -208,9 +211,10 @@ def test_a_session_of_one_turn_is_not_indexed(tenant_id: UUID) -> None:
 def test_after_a_reset_nothing_from_before_it_is_indexed(room: Room) -> None:
     index(room)
     with session.transaction() as db:
-        after = reset_session(db, room.tenant_id, SESSION)
+        scope = Scope(db, room.tenant_id)
+        after = reset_session(scope, SESSION)
         assert after is not None
-        retire_summaries(db, room.tenant_id, after)
+        retire_summaries(scope, after)
     ask(room)
     assert index(room) == "nothing to do"
     room.add_turns(5)
@@ -275,7 +279,7 @@ def test_an_index_that_was_taken_back_to_its_first_message_grows_again(room: Roo
     index(room)
     before = passages()
     with session.transaction() as db:
-        rewind_index(db, room.tenant_id, SESSION, from_seq=1)
+        rewind_index(Scope(db, room.tenant_id), SESSION, from_seq=1)
     assert passages() == []
     ask(room)
     assert index(room) == "indexed through message 8"

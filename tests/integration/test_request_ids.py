@@ -11,6 +11,7 @@ from structlog.testing import LogCapture
 
 from models import database as session
 from models.due_work.queue import Claim, WorkKind, enqueue, find_work
+from models.scope import Scope
 from tests.integration.works import QUICK
 from workers.jobs.lifecycle import run_work
 
@@ -99,8 +100,9 @@ def test_a_name_that_could_be_words_is_not_taken(client: TestClient, given: str)
 
 def test_what_work_logs_has_its_id(tenant_id: UUID, lines: Lines) -> None:
     with session.transaction() as db:
-        enqueue(db, tenant_id, WorkKind.SUMMARIZE, "s1")
-        found = find_work(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+        scope = Scope(db, tenant_id)
+        enqueue(scope, WorkKind.SUMMARIZE, "s1")
+        found = find_work(scope, WorkKind.SUMMARIZE, "s1")
     assert found is not None
 
     def handle(_: Claim) -> str:

@@ -19,6 +19,7 @@ from models.retention.tenant_policy import (
     list_gone,
     put_retention,
 )
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import plant_everywhere, tables_with
@@ -37,7 +38,7 @@ def run(settings: RetentionSettings = FOR_EVER) -> str:
     """One run of the work, as the background does it."""
     with transaction() as db:
         operator = ensure_tenant(db, "operator")
-        enqueue(db, operator, WorkKind.SWEEP, RETENTION)
+        enqueue(Scope(db, operator), WorkKind.SWEEP, RETENTION)
         work_id = db.execute(text("select work_id from due_work where key = 'retention'")).scalar_one()
         held = claim(db, work_id, lease_s=60, max_crashes=3)
     assert held is not None
@@ -90,15 +91,15 @@ def test_without_a_wish_everything_stays_for_ever(client: TestClient) -> None:
 def test_a_tenants_wish_stands_above_the_setting_and_is_its_own(client: TestClient, tenant_id: UUID) -> None:
     with transaction() as db:
         other = ensure_tenant(db, "another")
-        put_retention(db, tenant_id, Retention(session_days=0))
-        put_retention(db, other, Retention(session_days=5))
+        put_retention(Scope(db, tenant_id), Retention(session_days=0))
+        put_retention(Scope(db, other), Retention(session_days=5))
     talk(client, "kept", days_ago=400)
     talk(client, "gone", days_ago=6, key=make_key(other))
     run(TEN_DAYS)
     assert sessions() == {"kept"}
     with session.read_transaction() as db:
-        assert list_gone(db, tenant_id, days=2) == []
-        assert [row[1:] for row in list_gone(db, other, days=2)] == [("message", 2), ("session", 1)]
+        assert list_gone(Scope(db, tenant_id), days=2) == []
+        assert [row[1:] for row in list_gone(Scope(db, other), days=2)] == [("message", 2), ("session", 1)]
 
 
 def test_nothing_of_an_old_session_stays_in_any_table(client: TestClient, tenant_id: UUID) -> None:
@@ -163,7 +164,7 @@ def test_a_worker_that_lost_its_lease_says_nothing(client: TestClient) -> None:
     talk(client, "any", days_ago=0)
     with transaction() as db:
         operator = ensure_tenant(db, "operator")
-        enqueue(db, operator, WorkKind.SWEEP, RETENTION)
+        enqueue(Scope(db, operator), WorkKind.SWEEP, RETENTION)
         work_id = db.execute(text("select work_id from due_work where key = 'retention'")).scalar_one()
         held = claim(db, work_id, lease_s=60, max_crashes=3)
         assert held is not None
@@ -312,7 +313,7 @@ class TestWishes:
         assert answer.status_code == 422
         assert next(iter(wish)) in answer.json()["detail"]
         with session.read_transaction() as db:
-            assert find_retention(db, tenant_id) == Retention()
+            assert find_retention(Scope(db, tenant_id)) == Retention()
 
     def test_a_key_needs_the_scope_of_an_administrator(self, client: TestClient, tenant_id: UUID) -> None:
         headers = {"Authorization": f"Bearer {make_key(tenant_id, 'read', 'write')}"}

@@ -25,6 +25,7 @@ from models.retention.tenant_policy import (
     list_gone,
     note_gone,
 )
+from models.scope import Scope
 from models.telemetry.counters import flush
 from models.tenants.tenant import create_key, ensure_tenant, find_caller, list_keys
 from tests.integration.test_retention import FOR_EVER, TEN_DAYS, calls, count, do, run, sessions, talk
@@ -39,7 +40,7 @@ def take() -> Claim:
     """The work, as a worker takes it; whoever had it has lost its lease."""
     with transaction() as db:
         operator = ensure_tenant(db, "operator")
-        enqueue(db, operator, WorkKind.SWEEP, RETENTION)
+        enqueue(Scope(db, operator), WorkKind.SWEEP, RETENTION)
         db.execute(text("update due_work set lease_until = now() - interval '1 s' where lease is not null"))
         work_id = db.execute(text("select work_id from due_work where key = 'retention'")).scalar_one()
         held = claim(db, work_id, lease_s=60, max_crashes=9)
@@ -50,7 +51,7 @@ def take() -> Claim:
 def gone(tenant_id: UUID) -> dict[str, int]:
     """What was noted to have gone, by table."""
     with session.read_transaction() as db:
-        return {name: rows for _, name, rows in list_gone(db, tenant_id, days=2)}
+        return {name: rows for _, name, rows in list_gone(Scope(db, tenant_id), days=2)}
 
 
 def many_old_things(client: TestClient, tenant_id: UUID) -> None:
@@ -137,7 +138,7 @@ class TestLeftovers:
     ) -> None:
         with transaction() as db:
             for label in ("old", "young", "in force"):
-                create_key(db, tenant_id, label=label)
+                create_key(Scope(db, tenant_id), label=label)
             for label, age in (("old", 10.01), ("young", 9.99)):
                 statement = (
                     f"update api_key set {column} = now() - make_interval(secs => :s) where label = :l"  # noqa: S608 (names of ours)
@@ -146,12 +147,12 @@ class TestLeftovers:
         assert run(self.days(key=0)) == "nothing was too old"
         assert run(self.days(key=10)) == "1 keys deleted"
         with session.read_transaction() as db:
-            assert {key.label for key in list_keys(db, tenant_id)} == {"young", "in force"}
+            assert {key.label for key in list_keys(Scope(db, tenant_id))} == {"young", "in force"}
         assert gone(tenant_id) == {"api_key": 1}
 
     def test_a_key_in_force_that_will_run_out_stays(self, tenant_id: UUID) -> None:
         with transaction() as db:
-            key = create_key(db, tenant_id, label="soon", lasts=timedelta(days=1))
+            key = create_key(Scope(db, tenant_id), label="soon", lasts=timedelta(days=1))
             db.execute(text("update api_key set created_at = now() - interval '9 years'"))
         run(self.days(key=1))
         with session.read_transaction() as db:
@@ -160,19 +161,20 @@ class TestLeftovers:
     def test_work_that_was_given_up_goes_at_its_age_and_begins_anew_when_it_is_asked_for(
         self, tenant_id: UUID
     ) -> None:
-        with transaction() as db:
+        with Scope.write(tenant_id) as scope:
             for key in ("old", "young", "waits"):
-                enqueue(db, tenant_id, WorkKind.SUMMARIZE, key)
+                enqueue(scope, WorkKind.SUMMARIZE, key)
         do("update due_work set state = 'dead', attempts = 5, last_error = 'x' where key <> 'waits'")
         do("update due_work set due_at = now() - interval '10 days 1 minute' where key in ('old', 'waits')")
         do("update due_work set due_at = now() - interval '9 days 23 hours' where key = 'young'")
         assert run(self.days(dead_work=0)) == "nothing was too old"
         assert run(self.days(dead_work=10)) == "1 dead work deleted"
         with transaction() as db:
+            scope = Scope(db, tenant_id)
             kept = db.execute(text("select key from due_work where kind = 'summarize' order by key"))
             assert kept.scalars().all() == ["waits", "young"]
-            enqueue(db, tenant_id, WorkKind.SUMMARIZE, "old")
-            work = find_work(db, tenant_id, WorkKind.SUMMARIZE, "old")
+            enqueue(scope, WorkKind.SUMMARIZE, "old")
+            work = find_work(scope, WorkKind.SUMMARIZE, "old")
         assert work is not None
         assert (work.state, work.attempts) == ("ready", 0)
 
@@ -188,15 +190,15 @@ class TestLeftovers:
         assert {client.delete(f"/v1/sessions/{name}").status_code for name in ("one", "two")} == {200, 404}
 
     def test_counts_of_what_went_go_at_their_age(self, tenant_id: UUID) -> None:
-        with transaction() as db:
-            note_gone(db, tenant_id, "session", 3)
-            note_gone(db, tenant_id, "message", 5)
+        with Scope.write(tenant_id) as scope:
+            note_gone(scope, "session", 3)
+            note_gone(scope, "message", 5)
         do("update retention_log set day = day - 11 where name = 'message'")
         do("update retention_log set day = day - 9 where name = 'session'")
         assert run(self.days(log=0)) == "nothing was too old"
         assert run(self.days(log=10)) == "1 old counts deleted"
         with session.read_transaction() as db:
-            left = [(name, rows) for _, name, rows in list_gone(db, tenant_id, days=30)]
+            left = [(name, rows) for _, name, rows in list_gone(Scope(db, tenant_id), days=30)]
         assert left == [("retention_log", 1), ("session", 3)]
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from models import database as session
 from models.due_work.queue import WorkKind, find_work
 from models.plans.plan import MadePlan, PlanMethod, keep_plan
+from models.scope import Scope
 from models.tenants.tenant import revoke_key
 from tests.integration.conftest import make_key
 from tests.waiting import wait_until
@@ -34,7 +35,7 @@ def signed(key: str) -> dict[str, str]:
 
 def revoke(tenant_id: UUID, key: str) -> None:
     with session.transaction() as db:
-        assert revoke_key(db, tenant_id, key.split("_")[1])
+        assert revoke_key(Scope(db, tenant_id), key.split("_")[1])
 
 
 def is_refused_soon(client: TestClient, key: str) -> None:
@@ -71,9 +72,10 @@ def test_a_call_that_waits_for_its_plan_gets_it_and_the_next_one_is_refused(
         assert isinstance(plan_id, UUID)
         step = {"order": 1, "tool": "read_file", "args": {}, "rationale": "", "outcome": None}
         with session.transaction() as db:
-            work = find_work(db, tenant_id, WorkKind.PLAN, str(plan_id))
+            scope = Scope(db, tenant_id)
+            work = find_work(scope, WorkKind.PLAN, str(plan_id))
             assert work is not None
-            keep_plan(db, tenant_id, plan_id, MadePlan([step], PlanMethod.LLM))
+            keep_plan(scope, plan_id, MadePlan([step], PlanMethod.LLM))
             db.execute(text("update due_work set state = 'idle' where kind = 'plan'"))
         told = answer.result(timeout=SOON_S)
     assert (told.status_code, told.json()["status"]) == (200, "ready")

@@ -18,6 +18,7 @@ from models import database as session
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextCipher, TextForgottenError
 from models.rekeying.rotation import forget_text_key
+from models.scope import Scope
 from models.settings import database_settings
 from models.tenants.row_security import POLICY, ROLE, SEEN_THROUGH_VIEWS, VIEWS, keep_to
 from models.tenants.tenant import ensure_tenant
@@ -176,7 +177,7 @@ def test_nothing_is_changed_or_added_for_somebody_else(owner: Owner, second: UUI
                 assert db.execute(text(f"delete from {name} where tenant_id <> '{second}'")).rowcount == 0  # noqa: S608
             update = "update session set last_seq = 0, start_seq = 0 where tenant_id = :theirs"
             assert db.execute(text(update), {"theirs": owner.tenant_id}).rowcount == 0
-            enqueue(db, owner.tenant_id, WorkKind.SUMMARIZE, "planted")
+            enqueue(Scope(db, owner.tenant_id), WorkKind.SUMMARIZE, "planted")
 
     with pytest.raises(DBAPIError, match="row-level security"):
         behind_the_wall(second, steal)
@@ -199,7 +200,7 @@ def test_a_tenant_seals_behind_the_wall_and_sees_which_of_its_keys_were_forgotte
     stored = behind_the_wall(tenant_id, sealed)
     assert behind_the_wall(tenant_id, opened) == "word"
     with session.transaction() as db:
-        assert forget_text_key(db, tenant_id)
+        assert forget_text_key(Scope(db, tenant_id))
     with pytest.raises(TextForgottenError):
         behind_the_wall(tenant_id, opened)
 

@@ -18,6 +18,7 @@ from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
 from models.rekeying.columns import COLUMNS, count_cells
 from models.rekeying.rotation import change_rows
+from models.scope import Scope
 from models.shadow.count_losses import take_waiting
 from models.shadow.reads import record_reads
 from tests.integration.erasing import talk
@@ -32,15 +33,14 @@ SALT = b"\x02 sixteen bytes!"
 def fail(tenant_id: UUID) -> None:
     """Let a session's work be given up, and its call fail, with words of a provider."""
     with session.transaction() as db:
-        enqueue(db, tenant_id, WorkKind.SUMMARIZE, SESSION)
-        work = find_work(db, tenant_id, WorkKind.SUMMARIZE, SESSION)
+        scope = Scope(db, tenant_id)
+        enqueue(scope, WorkKind.SUMMARIZE, SESSION)
+        work = find_work(scope, WorkKind.SUMMARIZE, SESSION)
         assert work is not None
         now = datetime.now(UTC)
         call = Reservation(tenant_id, "summarize", "m", 100, Decimal("0.01"), SESSION, work.work_id)
         call_id = reserve(db, call, caps=Caps(), now=now)
-        assert settle(
-            db, tenant_id, call_id, Settlement(0.1, failure="invalid", detail=FAILURE.detail), now=now
-        )
+        assert settle(scope, call_id, Settlement(0.1, failure="invalid", detail=FAILURE.detail), now=now)
         held = claim(db, work.work_id, lease_s=60, max_crashes=3)
         assert held is not None
         assert retry_later(db, held, FAILURE.message, delay_s=0, max_attempts=1, own=FAILURE.reason)
@@ -81,7 +81,7 @@ def test_errors_are_sealed_and_opened_with_all_else(
     list(change_rows(session.transaction, tenant_id, to="plain"))
     assert tables_with_traces(WORD) == {"due_work", "llm_call"}
     with session.read_transaction() as db:
-        assert sum(count_cells(db, tenant_id, column)[0] for column in COLUMNS) == 0
+        assert sum(count_cells(Scope(db, tenant_id), column)[0] for column in COLUMNS) == 0
 
 
 def test_where_an_error_cannot_be_sealed_it_is_told_in_our_own_words(
@@ -92,7 +92,7 @@ def test_where_an_error_cannot_be_sealed_it_is_told_in_our_own_words(
     fail(tenant_id)
     assert tables_with_traces(WORD) == set()
     with session.read_transaction() as db:
-        work = find_work(db, tenant_id, WorkKind.SUMMARIZE, SESSION)
+        work = find_work(Scope(db, tenant_id), WorkKind.SUMMARIZE, SESSION)
     assert work is not None
     assert (work.state, work.last_error) == (WorkState.DEAD, FAILURE.reason)
 
@@ -111,11 +111,11 @@ def test_the_salt_of_digests_is_sealed_so_that_nobody_can_try_words_on_them(
     assert salts[plain] == SALT
     assert SALT not in bytes(salts[sealed])
     with session.transaction() as db:
-        assert {one.salt for one in take_waiting(db, tenant_id, most=9)} == {SALT}
+        assert {one.salt for one in take_waiting(Scope(db, tenant_id), most=9)} == {SALT}
     keys.use(FIRST, sealing=False)
     list(change_rows(session.transaction, tenant_id, to="plain"))
     with session.transaction() as db:
-        assert [one.read_id for one in take_waiting(db, tenant_id, most=9)] == [plain]
+        assert [one.read_id for one in take_waiting(Scope(db, tenant_id), most=9)] == [plain]
 
 
 def record(tenant_id: UUID) -> UUID:
@@ -126,5 +126,5 @@ def record(tenant_id: UUID) -> UUID:
     sizes = {"served_tokens": 10, "would_tokens": 5, "served": {}, "would": {}}
     place = {"read_id": read_id, "part": "summaries", "session_id": SESSION, "model": "m", "state": "waiting"}
     with session.transaction() as db:
-        record_reads(db, tenant_id, [{**place, **counts, **sizes, **digests, "salt": SALT}])
+        record_reads(Scope(db, tenant_id), [{**place, **counts, **sizes, **digests, "salt": SALT}])
     return read_id

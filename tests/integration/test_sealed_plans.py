@@ -26,6 +26,7 @@ from models.plans.plan import (
     want_plan,
 )
 from models.rekeying.rotation import change_rows
+from models.scope import Scope
 from tests.integration.erasing import post_turn
 from tests.integration.learning import (
     NAME,
@@ -51,8 +52,7 @@ def plan(tenant_id: UUID, *, intent: str = INTENT) -> UUID:
     features = read_features(intent)
     with session.transaction() as db:
         return want_plan(
-            db,
-            tenant_id,
+            Scope(db, tenant_id),
             WantedPlan(
                 intent=intent,
                 intent_sha=intent_sha(intent),
@@ -77,7 +77,7 @@ def make(tenant_id: UUID, *, intent: str = INTENT) -> UUID:
     ]
     made = MadePlan(steps, PlanMethod.LLM, gap_warning=f"nothing weighs {WORD}")
     with session.transaction() as db:
-        assert keep_plan(db, tenant_id, plan_id, made)
+        assert keep_plan(Scope(db, tenant_id), plan_id, made)
     return plan_id
 
 
@@ -85,7 +85,7 @@ def fail(tenant_id: UUID) -> UUID:
     """Have a plan fail."""
     plan_id = plan(tenant_id)
     with session.transaction() as db:
-        assert fail_plan(db, tenant_id, plan_id, FailedPlan("malformed", f"it said {WORD}"))
+        assert fail_plan(Scope(db, tenant_id), plan_id, FailedPlan("malformed", f"it said {WORD}"))
     return plan_id
 
 
@@ -120,7 +120,7 @@ def lived(client: TestClient, tenant_id: UUID) -> list[Any]:
     post_turn(client, "s1", {"turn_id": "t2", "messages": said, "plan": own})
     documents = [shown(client, f"/v1/plans/{one}") for one in (ready, failed, wanted)]
     with session.read_transaction() as db:
-        taught = [read_page(db, tenant_id, catalog, **EVERY) for catalog in ("tools", None)]
+        taught = [read_page(Scope(db, tenant_id), catalog, **EVERY) for catalog in ("tools", None)]
     return [
         *documents,
         *([one.json()["steps"], one.json()["joined"]] for one in joined),
@@ -194,7 +194,7 @@ def test_what_is_learned_of_sealed_plans_is_the_same_and_is_sealed(
 def learned(tenant_id: UUID) -> tuple[Any, ...]:
     """What was counted, and the set in force."""
     with session.read_transaction() as db:
-        counted = find_counted(db, tenant_id, NAME)
+        counted = find_counted(Scope(db, tenant_id), NAME)
         stored = load_set(db, place(tenant_id), state=SetState.ACTIVE)
     assert counted.state is not None
     assert stored is not None
@@ -219,4 +219,4 @@ def test_words_of_a_plan_do_not_open_in_the_row_of_another(
     with session.transaction() as db:
         db.execute(text(f"{move} where plan_id = :one"), {"one": one, "other": other})
     with session.read_transaction() as db, pytest.raises(TextUnavailableError, match="where it stands"):
-        find_plan(db, tenant_id, one)
+        find_plan(Scope(db, tenant_id), one)

@@ -19,6 +19,7 @@ from models.conversations.served_window import (
     served_window_settings,
 )
 from models.erasure.kept_receipts import receipt_digest
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration import recalling_users
 from tests.integration.conftest import make_key
@@ -252,7 +253,7 @@ NEW = NewWindow("s1", 1, "context", None, "m", "openai", 2, 1, 2, (), b'{"said":
 def keep_late(tenant_id: UUID, new: NewWindow) -> bool:
     erased = receipt_digest(tenant_id, "session", new.session_id)
     with session.transaction() as db:
-        return keep_window(db, tenant_id, new, ServedWindowSettings(), erased_sha256=erased)
+        return keep_window(Scope(db, tenant_id), new, ServedWindowSettings(), erased_sha256=erased)
 
 
 def test_a_window_read_before_an_erasure_is_not_kept_after_it(client: TestClient, tenant_id: UUID) -> None:
@@ -265,7 +266,7 @@ def test_a_window_read_before_an_erasure_is_not_kept_after_it(client: TestClient
     assert not keep_late(tenant_id, unborn)
     assert keep_late(tenant_id, NewWindow(**{**unborn.__dict__, "session_id": "another"}))
     with session.read_transaction() as db:
-        assert list_windows(db, tenant_id, "s1", most=9) == []
+        assert list_windows(Scope(db, tenant_id), "s1", most=9) == []
 
 
 def test_an_answer_is_given_where_its_window_cannot_be_kept(client: TestClient, keep: Set) -> None:

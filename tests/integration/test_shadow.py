@@ -17,6 +17,7 @@ from context.shadow.verdict import ShadowPart
 from models import database as session
 from models.conversations.session_state import compression_settings
 from models.due_work.queue import WorkKind, WorkState, find_work
+from models.scope import Scope
 from models.shadow.reads import shadow_settings
 from tests.integration.activating import Chat
 from tests.integration.reading import FACT, Platform, long_report
@@ -266,7 +267,7 @@ def test_a_record_whose_turn_never_comes_is_given_up_with_its_digests(chat: Chat
     assert judge_now(chat.tenant_id, shadow_wait_s=3_600) == "0 records judged, 1 given up"
     assert [one["state"] for one in records(chat.tenant_id)] == ["lapsed"]
     with session.read_transaction() as db:
-        work = find_work(db, chat.tenant_id, WorkKind.SHADOW, JUDGE)
+        work = find_work(Scope(db, chat.tenant_id), WorkKind.SHADOW, JUDGE)
     assert work is not None
     assert work.state == WorkState.IDLE
 

@@ -20,6 +20,7 @@ from context.shadow.verdict import ShadowPart
 from models import database as session
 from models.catalogs.model_profile import set_override
 from models.conversations.summary import store_summary
+from models.scope import Scope
 from models.shadow.reads import find_switch, forget_old_reads, record_reads
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
@@ -51,7 +52,7 @@ def put_records(tenant_id: UUID, count: int, **fields: Any) -> None:
             }
             for _ in range(count)
         ]
-        record_reads(db, tenant_id, rows)
+        record_reads(Scope(db, tenant_id), rows)
 
 
 def report(client: TestClient, **query: Any) -> dict[str, Any]:
@@ -85,7 +86,7 @@ def test_money_is_known_where_the_price_is_and_null_where_it_is_not(
     unknown = report(client)
     assert (unknown["saved_usd"], unknown["unpriced_reads"]) == (None, 2)
     with session.transaction() as db:
-        set_override(db, tenant_id, ProfileOverride("gpt-4o", input_usd=Decimal("2.5")))
+        set_override(Scope(db, tenant_id), ProfileOverride("gpt-4o", input_usd=Decimal("2.5")))
     put_records(tenant_id, 1)
     known = report(client)
     assert known["unpriced_reads"] == 2
@@ -134,7 +135,7 @@ def test_a_probe_says_which_facts_a_window_holds_and_counts_them_as_planted(
     with session.transaction() as db:
         notes = f"Keep {PLANTED[0].fact} and {PLANTED[1].fact}."
         assert store_summary(
-            db, tenant_id, "s1", new_summary(20, notes, base=None, generation=1), activate=True
+            Scope(db, tenant_id), "s1", new_summary(20, notes, base=None, generation=1), activate=True
         )
     facts = [planted.fact for planted in PLANTED]
     asked = {**ASKED, "messages": QUESTION, "facts": [*facts, "nobody said this"]}
@@ -181,7 +182,7 @@ def test_planting_asks_for_every_fact_of_the_conversation(client: TestClient, te
     def summarize(_pause_s: float) -> None:
         with session.transaction() as db:
             made = new_summary(48, f"Keep {PLANTED[0].fact}.", base=None, generation=1)
-            assert store_summary(db, tenant_id, "planted", made, activate=True)
+            assert store_summary(Scope(db, tenant_id), "planted", made, activate=True)
 
     key = client.headers["authorization"].partition(" ")[2]
     with Client("http://test", key, transport=Through(client)) as caller:
@@ -206,7 +207,7 @@ def test_the_command_puts_parts_in_shadow_and_takes_them_out(client: TestClient,
     assert "extracts   in shadow" in shown
     assert "in shadow: nothing" in run("off").output
     with session.read_transaction() as db:
-        assert find_switch(db, tenant_id, default=[ShadowPart.CATALOG]).parts == set()
+        assert find_switch(Scope(db, tenant_id), default=[ShadowPart.CATALOG]).parts == set()
     refused = run("on", "--part", "summary")
     assert refused.exit_code == 2
 

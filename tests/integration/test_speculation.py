@@ -15,6 +15,7 @@ from models import database as session
 from models.catalogs.model_profile import set_override
 from models.due_work.heartbeat import beat
 from models.due_work.queue import WorkKind
+from models.scope import Scope
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import further_step, leave_out, look_up, plan
 from tests.integration.test_precompute_job import ABOUT, BERTH, NOTES, newest_artifact
@@ -32,9 +33,11 @@ def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Pla
     server.reset()
     made = Platform(client, tenant_id, server)
     with session.transaction() as db:
-        set_override(db, tenant_id, ProfileOverride(DEAR, input_usd=Decimal(60), output_usd=Decimal(90)))
+        scope = Scope(db, tenant_id)
+        set_override(scope, ProfileOverride(DEAR, input_usd=Decimal(60), output_usd=Decimal(90)))
         set_override(
-            db, tenant_id, ProfileOverride("openai/scripted", input_usd=Decimal(1), output_usd=Decimal(2))
+            scope,
+            ProfileOverride("openai/scripted", input_usd=Decimal(1), output_usd=Decimal(2)),
         )
         beat(db, "worker", "here:1", {"summarizer": "openai/scripted", "planner": "openai/scripted"})
     in_force.forget()

@@ -12,6 +12,7 @@ from models import database as session
 from models.due_work.heartbeat import beat
 from models.due_work.operator import drop_dead
 from models.due_work.queue import WorkKind, WorkState, enqueue, find_work, retry_later
+from models.scope import Scope
 from models.settings import RELEASE, database_settings
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import row, take
@@ -27,7 +28,7 @@ def run(*arguments: str) -> Result:
 
 def die(db: Connection, tenant: UUID, key: str = "s1") -> int:
     """Work that was given up, and its id."""
-    enqueue(db, tenant, WorkKind.SUMMARIZE, key)
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, key)
     held = take(db, row(db, tenant, key).work_id)
     assert retry_later(db, held, f"fault of {key}", delay_s=0, max_attempts=1)
     return held.work_id
@@ -37,7 +38,7 @@ def test_one_frame_shows_who_is_at_work_and_what_was_given_up(tenant_id: UUID) -
     with session.transaction() as db:
         for role in ROLES:
             beat(db, role, "here:1", {"summarizer": "m1", "planner": "m2"} if role == "worker" else None)
-        enqueue(db, tenant_id, WorkKind.PLAN, "p1")
+        enqueue(Scope(db, tenant_id), WorkKind.PLAN, "p1")
         die(db, tenant_id)
     shown = run("status", "--once")
     assert shown.exit_code == 0, shown.output
@@ -132,7 +133,7 @@ def test_of_much_work_a_page_is_shown_and_how_much_more_there_is() -> None:
 def test_what_is_alive_or_another_tenants_is_not_dropped(db: Connection) -> None:
     first, second = ensure_tenant(db, "first"), ensure_tenant(db, "second")
     dead = die(db, first)
-    enqueue(db, first, WorkKind.SUMMARIZE, "alive")
+    enqueue(Scope(db, first), WorkKind.SUMMARIZE, "alive")
     assert drop_dead(db, second, dead) is None
     assert drop_dead(db, first, row(db, first, "alive").work_id) is None
     assert row(db, first).state == WorkState.DEAD
@@ -144,7 +145,7 @@ def test_what_asks_for_dropped_work_later_begins_anew(db: Connection) -> None:
     assert row(db, tenant).state == WorkState.DEAD
     assert drop_dead(db, tenant, dead)
     assert (row(db, tenant).state, row(db, tenant).last_outcome) == (WorkState.IDLE, "dropped")
-    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1")
     assert (take(db, dead).attempts, row(db, tenant).last_error) == (1, None)
-    assert find_work(db, tenant, WorkKind.SUMMARIZE, "s2") is None
+    assert find_work(Scope(db, tenant), WorkKind.SUMMARIZE, "s2") is None
     assert db.execute(text("select count(*) from due_work")).scalar_one() == 1

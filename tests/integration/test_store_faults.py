@@ -25,6 +25,7 @@ from models.conversations.summary import SummaryState
 from models.due_work.queue import WorkKind, WorkState, enqueue, find_work
 from models.learning.progress import find_counted
 from models.ledger.caps import Caps
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.erasing import post_turn, tables_with
 from tests.integration.learning import (
@@ -81,7 +82,7 @@ def rows(query: str, **values: Any) -> list[tuple[Any, ...]]:
 def state_of(tenant_id: UUID, kind: WorkKind, key: str) -> str | None:
     """The state of a piece of work; None where there is none."""
     with session.read_transaction() as db:
-        found = find_work(db, tenant_id, kind, key)
+        found = find_work(Scope(db, tenant_id), kind, key)
     return found.state if found else None
 
 
@@ -236,7 +237,7 @@ def test_what_plans_taught_is_counted_and_promoted_once() -> None:
         put(tenant_id, catalog_document())
         store_plans(tenant_id, shuffled())
         with session.transaction() as db:
-            enqueue(db, tenant_id, WorkKind.LEARN, CATALOG + NAME)
+            enqueue(Scope(db, tenant_id), WorkKind.LEARN, CATALOG + NAME)
         works_off(
             fault,
             WorkKind.LEARN,
@@ -250,6 +251,6 @@ def test_what_plans_taught_is_counted_and_promoted_once() -> None:
 def counted(tenant_id: UUID) -> str:
     """All that is counted of a tenant's plans."""
     with session.read_transaction() as db:
-        data = find_counted(db, tenant_id, NAME).state
+        data = find_counted(Scope(db, tenant_id), NAME).state
     assert data is not None
     return repr(numbers_of(state_from_bytes(data)))

@@ -16,6 +16,7 @@ from models.due_work.queue import WorkState
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
 from models.providers.context_limit import find_limit
+from models.scope import Scope
 from tests.integration.summarizing import MODEL, Model, Room
 from workers.jobs.lifecycle import LeaseLostError
 
@@ -214,8 +215,9 @@ def test_a_limit_that_a_refusal_names_is_kept_to_at_once_and_in_the_next_job(lon
 def test_the_summarizers_limit_is_no_other_sessions(long_room: Room) -> None:
     assert long_room.summarize(Model(refusing(4_000))) == "activated version 1"
     with session.read_transaction() as db:
-        assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) == 4_000
-        assert find_limit(db, long_room.tenant_id, MODEL, "another") is None
+        scope = Scope(db, long_room.tenant_id)
+        assert find_limit(scope, MODEL, long_room.session_id) == 4_000
+        assert find_limit(scope, MODEL, "another") is None
 
 
 def test_a_limit_that_larger_calls_of_the_ledger_contradict_is_not_believed(long_room: Room) -> None:
@@ -223,17 +225,17 @@ def test_a_limit_that_larger_calls_of_the_ledger_contradict_is_not_believed(long
         now = database_now(db)
         asked = Reservation(long_room.tenant_id, "summary", MODEL, 5_000, Decimal(0))
         call_id = reserve(db, asked, caps=Caps(), now=now)
-        settle(db, long_room.tenant_id, call_id, Settlement(0.1, input_tokens=4_001), now=now)
+        settle(Scope(db, long_room.tenant_id), call_id, Settlement(0.1, input_tokens=4_001), now=now)
     assert long_room.summarize(Model(refusing(4_000))) == "activated version 1"
     with session.read_transaction() as db:
-        assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) is None
+        assert find_limit(Scope(db, long_room.tenant_id), MODEL, long_room.session_id) is None
 
 
 @pytest.mark.parametrize("limit", [None, 999, 128_000, 200_000])
 def test_a_refusal_that_names_no_smaller_window_teaches_nothing(long_room: Room, limit: int | None) -> None:
     assert long_room.summarize(Model(refusing(limit))) == "activated version 1"
     with session.read_transaction() as db:
-        assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) is None
+        assert find_limit(Scope(db, long_room.tenant_id), MODEL, long_room.session_id) is None
 
 
 def test_what_a_fallback_names_is_no_limit_of_the_summarizer(long_room: Room) -> None:
@@ -241,7 +243,7 @@ def test_what_a_fallback_names_is_no_limit_of_the_summarizer(long_room: Room) ->
     refused.model = "another-model"
     long_room.summarize(Model(refused))
     with session.read_transaction() as db:
-        assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) is None
+        assert find_limit(Scope(db, long_room.tenant_id), MODEL, long_room.session_id) is None
 
 
 @pytest.mark.parametrize("cause", [Cause.NO_CONTENT, Cause.OUTPUT_CAP])

@@ -14,6 +14,7 @@ from models import database as session
 from models.conversations.session_notes import reset_session
 from models.conversations.summary import SummaryState, activate_version, retire_summaries
 from models.due_work.queue import WorkState
+from models.scope import Scope
 from tests.integration.summarizing import Model, Room, dialogue
 from workers.jobs.lifecycle import LEASE_LOST, LeaseLostError
 
@@ -28,9 +29,10 @@ def room(tenant_id: UUID) -> Room:
 
 def reset(room: Room) -> None:
     with session.transaction() as db:
-        after = reset_session(db, room.tenant_id, room.session_id)
+        scope = Scope(db, room.tenant_id)
+        after = reset_session(scope, room.session_id)
         assert after is not None
-        retire_summaries(db, room.tenant_id, after)
+        retire_summaries(scope, after)
 
 
 def test_the_oldest_turns_are_summarized_and_the_newest_stay_raw(room: Room) -> None:
@@ -126,7 +128,7 @@ def test_a_reset_takes_the_summary_out_of_force_for_good(room: Room) -> None:
     reset(room)
     assert room.standing.summary is None
     with session.transaction() as db:
-        assert not activate_version(db, room.tenant_id, room.session_id, 1)
+        assert not activate_version(Scope(db, room.tenant_id), room.session_id, 1)
     room.add_turns(5)
     model = Model()
     room.summarize(model)
@@ -169,7 +171,7 @@ def test_a_summary_on_a_base_that_is_no_longer_in_force_is_discarded(room: Room)
 
     def go_back() -> None:
         with session.transaction() as db:
-            assert activate_version(db, room.tenant_id, room.session_id, 1)
+            assert activate_version(Scope(db, room.tenant_id), room.session_id, 1)
 
     assert room.summarize(Model(go_back)).startswith("discarded")
     assert room.states == [SummaryState.ACTIVE, SummaryState.SUPERSEDED]

@@ -19,6 +19,7 @@ from models.artifacts.summary_cache import want_anew
 from models.artifacts.summary_lookup import Maker
 from models.due_work.heartbeat import ARTIFACT_PROMPT, beat
 from models.due_work.queue import WorkKind
+from models.scope import Scope
 from tests.integration.artifacts import find_exact
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import AGENT, SMALL, further_step, newest_artifact, used
@@ -224,7 +225,7 @@ def test_an_erasure_waits_for_the_copy_of_a_question_and_takes_it_along(platform
     with ThreadPoolExecutor(1) as pool:
         with session.transaction() as db:
             found = find_exact(db, platform.tenant_id, [artifact_id], focus.key)[artifact_id]
-            assert want_anew(db, platform.tenant_id, found, Maker(NEWER), ttl_s=60)
+            assert want_anew(Scope(db, platform.tenant_id), found, Maker(NEWER), ttl_s=60)
             erased = pool.submit(platform.client.delete, "/v1/sessions/s2")
             wait_until(is_held_up, within_s=30, what="the erasure waits")
         assert erased.result(timeout=60).status_code == 200

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from api.settings import api_settings
 from models import database as session
 from models.conversations.session import find_session
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import PAD, plant_in_message, tables_with, talk, tool_turn
@@ -171,7 +172,7 @@ def test_a_reset_hides_earlier_turns_from_a_sync(client: TestClient, tenant_id: 
     client.post(f"/v1/sessions/{SESSION}/reset")
     assert did(sync(client, said(3))) == (1, 0, 0, 0)
     with session.read_transaction() as db:
-        found = find_session(db, tenant_id, SESSION)
+        found = find_session(Scope(db, tenant_id), SESSION)
     assert found is not None
     assert (found.start_seq, found.last_seq) == (4, 6)
 

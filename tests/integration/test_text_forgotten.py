@@ -21,6 +21,7 @@ from models.recall.index import Progress, RecallKey, add_passages
 from models.rekeying.columns import COLUMNS, count_cells
 from models.rekeying.purge import shed_unreadable
 from models.rekeying.rotation import forget_text_key
+from models.scope import Scope
 from tests.integration.doors import DOORS, MORE, Ids, Way, filled
 from tests.integration.erasing import plant_by_our_own_ways, post_turn, talk, tool_turn
 from tests.integration.sealing import FIRST, SECOND, Environment
@@ -44,7 +45,7 @@ def tenant(client: TestClient, tenant_id: UUID, keys: Environment) -> UUID:
     with session.transaction() as db:
         index = RecallKey(tenant_id, SESSION)
         assert add_passages(db, index, [said], base=Progress(), through_seq=1)
-        assert keep_counted(db, tenant_id, "tools", seen=0, counted=LearningCounts(3, b"counts", {}))
+        assert keep_counted(Scope(db, tenant_id), "tools", seen=0, counted=LearningCounts(3, b"counts", {}))
     upload(client)
     plan = {"intent": f"find {WORD}", "catalog": "tools", "model": "m"}
     assert client.post("/v1/plans", json=plan).status_code == 202
@@ -59,7 +60,7 @@ def upload(client: TestClient) -> str:
 
 def forget(tenant_id: UUID) -> None:
     with session.transaction() as db:
-        assert forget_text_key(db, tenant_id)
+        assert forget_text_key(Scope(db, tenant_id))
 
 
 def shed(tenant_id: UUID) -> dict[str, int]:
@@ -72,7 +73,7 @@ def shed(tenant_id: UUID) -> dict[str, int]:
 
 def sealed_cells(tenant_id: UUID) -> dict[str, int]:
     with session.read_transaction() as db:
-        found = {column.cell: count_cells(db, tenant_id, column)[0] for column in COLUMNS}
+        found = {column.cell: count_cells(Scope(db, tenant_id), column)[0] for column in COLUMNS}
     return {name: count for name, count in found.items() if count}
 
 
@@ -250,6 +251,6 @@ def test_a_tenant_goes_on_talking_while_what_was_lost_is_removed(
     assert traffic.refused == []
     assert shed(tenant_id) == {}
     with session.read_transaction() as db:
-        log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=10_000, most=10_000)
+        log = load_oldest(Scope(db, tenant_id), "s1", after_seq=0, up_to_seq=10_000, most=10_000)
         uploads = db.execute(text("select count(*) from artifact_attachment")).scalar()
     assert (len(log), uploads) == (MESSAGES * traffic.turns, traffic.turns)

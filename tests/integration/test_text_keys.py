@@ -18,6 +18,7 @@ from models.encryption.keys import TextCipher, TextUnavailableError, forget_keys
 from models.recall.index import Progress, RecallKey, add_passages
 from models.recall.search import find_passages
 from models.rekeying.rotation import change_rows, forget_text_key, rotate_keys
+from models.scope import Scope
 from tests.integration.artifacts import find_candidates
 from tests.integration.erasing import plant_by_our_own_ways, post_turn, talk, tool_turn
 from tests.integration.sealing import FIRST, SECOND, WRONG, Environment, tables_with_traces
@@ -49,11 +50,12 @@ def answers(client: TestClient, tenant_id: UUID) -> dict[str, Any]:
         json={"model": "gpt-4o", "messages": [{"role": "user", "content": f"what of {WORD}?"}]},
     ).json()
     with session.read_transaction() as db:
-        log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)
-        summaries = [(one.version, one.text) for one in list_summaries(db, tenant_id, "s1")]
+        scope = Scope(db, tenant_id)
+        log = load_oldest(scope, "s1", after_seq=0, up_to_seq=99, most=99)
+        summaries = [(one.version, one.text) for one in list_summaries(scope, "s1")]
         ids = [row[0] for row in db.execute(text("select artifact_id from artifact order by 1"))]
         keys = [one.key for one in find_candidates(db, tenant_id, ids)]
-        ready = load_ready(db, tenant_id, keys)
+        ready = load_ready(scope, keys)
         found = [ready.get(key) for key in keys]
     return {
         "context": context["messages"],
@@ -132,7 +134,7 @@ def test_a_key_that_is_not_at_hand_is_said_and_nothing_is_changed(
         assert "AFTERTURN_TEXT_KEYS" in answer.json()["detail"]
     keys.use(FIRST)
     with session.read_transaction() as db:
-        assert len(load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)) == 4
+        assert len(load_oldest(Scope(db, tenant_id), "s1", after_seq=0, up_to_seq=99, most=99)) == 4
 
 
 def test_without_any_key_a_sealed_text_is_not_shown(client: TestClient, keys: Environment) -> None:
@@ -155,7 +157,7 @@ def test_a_rotation_wraps_keys_and_touches_no_text(
     keys.use(SECOND)
     with session.read_transaction() as db:
         assert db.execute(bodies).scalars().all() == before
-        log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)
+        log = load_oldest(Scope(db, tenant_id), "s1", after_seq=0, up_to_seq=99, most=99)
     assert WORD in log[0].raw
 
 
@@ -176,16 +178,16 @@ def test_a_text_that_was_moved_to_another_row_does_not_open(
     with session.transaction() as db:
         db.execute(text("update message set body = (select body from message where seq = 1) where seq = 4"))
         with pytest.raises(TextUnavailableError, match="where it stands"):
-            load_oldest(db, tenant_id, "s1", after_seq=3, up_to_seq=4, most=1)
+            load_oldest(Scope(db, tenant_id), "s1", after_seq=3, up_to_seq=4, most=1)
 
 
 def test_whose_key_is_deleted_is_unreadable(client: TestClient, tenant_id: UUID, keys: Environment) -> None:
     post_turn(client, "s1", tool_turn("t1", WORD))
     with session.transaction() as db:
-        assert forget_text_key(db, tenant_id)
+        assert forget_text_key(Scope(db, tenant_id))
     keys.use(FIRST)
     with session.read_transaction() as db, pytest.raises(TextUnavailableError):
-        load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=4, most=1)
+        load_oldest(Scope(db, tenant_id), "s1", after_seq=0, up_to_seq=4, most=1)
 
 
 def test_a_key_that_was_rolled_back_seals_nothing_later(tenant_id: UUID, keys: Environment) -> None:
@@ -217,7 +219,7 @@ def test_old_rows_are_sealed_in_small_steps_and_opened_again(
     keys.use(FIRST, sealing=False)
     assert list(change_rows(session.transaction, tenant_id, to="plain", most=50))
     with session.transaction() as db:
-        assert forget_text_key(db, tenant_id)
+        assert forget_text_key(Scope(db, tenant_id))
     keys.use()
     assert answers(client, tenant_id) == before
     assert find_summary(tenant_id) is not None
@@ -225,7 +227,7 @@ def test_old_rows_are_sealed_in_small_steps_and_opened_again(
 
 def find_summary(tenant_id: UUID) -> str | None:
     with session.read_transaction() as db:
-        found = find_active(db, tenant_id, "s1")
+        found = find_active(Scope(db, tenant_id), "s1")
     return found.text if found else None
 
 

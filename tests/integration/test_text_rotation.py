@@ -17,6 +17,7 @@ from models.artifacts.attachment import load_attachments
 from models.conversations.history import load_oldest
 from models.encryption.keys import TextCipher, unwrap
 from models.rekeying.rotation import AT_ONCE
+from models.scope import Scope
 from models.settings import database_settings
 from models.tenants.tenant import ensure_tenant
 from tests.data import ROOT
@@ -141,11 +142,12 @@ def test_a_rotation_that_is_killed_half_way_under_traffic_is_run_again_and_nobod
     assert wrapped_by("first") == 0
     keys.use(SECOND)
     with session.read_transaction() as db:
+        scope = Scope(db, tenant_id)
         for row in db.execute(text("select tenant_id, master_id, wrapped from text_key")):
             unwrap(row.tenant_id, row.master_id, row.wrapped)
-        log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=10_000, most=10_000)
+        log = load_oldest(scope, "s1", after_seq=0, up_to_seq=10_000, most=10_000)
         ids = db.execute(text("select artifact_id from artifact_attachment")).scalars().all()
-        uploads = load_attachments(db, tenant_id, ids)
+        uploads = load_attachments(scope, ids)
     assert len(log) == MESSAGES * traffic.turns
     assert all(WORD in message.raw for message in log)
     assert [upload.title for upload in uploads.values()] == [WORD] * traffic.turns

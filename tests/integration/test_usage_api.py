@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from models.database import transaction
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.test_ledger import USED
 
@@ -22,7 +23,7 @@ def make_call(tenant: UUID, *, end: Settlement = USED, purpose: str = "summarize
     now = datetime.now(UTC)
     wanted = Reservation(tenant, purpose, "m", 100, Decimal("0.01"), session_id="s")
     with transaction() as db:
-        settle(db, tenant, reserve(db, wanted, caps=Caps(), now=now), end, now=now)
+        settle(Scope(db, tenant), reserve(db, wanted, caps=Caps(), now=now), end, now=now)
 
 
 def usage(client: TestClient, **days: str) -> dict[str, Any]:

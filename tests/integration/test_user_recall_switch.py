@@ -13,6 +13,7 @@ from afterturn.__main__ import app
 from models import database as session
 from models.due_work.queue import WorkKind, find_work
 from models.recall.user import USER_RECALL, follow_switch
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.recalling_users import (
@@ -86,7 +87,7 @@ def test_stored_sessions_are_found_after_the_work_behind_the_switch_and_forgotte
 def test_the_state_names_the_sessions_that_are_known_to_wait(stored: UUID, client: TestClient) -> None:
     put(client)
     with session.read_transaction() as db:
-        walk = find_work(db, stored, WorkKind.WAKE, USER_RECALL)
+        walk = find_work(Scope(db, stored), WorkKind.WAKE, USER_RECALL)
     assert walk is not None
     run_work(walk.work_id, {WorkKind.WAKE: wake_sessions}, WorkerSettings())
     assert client.get(PATH).json() == {"enabled": True, "status": "working", "sessions_waiting": 2}
@@ -110,7 +111,7 @@ def test_a_long_session_is_keyed_in_portions_and_a_change_of_mind_between_them_h
 ) -> None:
     switch(stored)
     with session.transaction() as db:
-        assert follow_switch(db, stored, "long", most=1) == 1
+        assert follow_switch(Scope(db, stored), "long", most=1) == 1
     assert keyed(stored) == 1
     put(client, enabled=False)
     settle(stored)
@@ -124,7 +125,7 @@ def test_what_is_erased_before_or_amid_the_work_stays_gone(
     client.delete("/v1/sessions/long")
     put(client)
     with session.transaction() as db:
-        follow_switch(db, stored, "short", most=1)
+        follow_switch(Scope(db, stored), "short", most=1)
     assert client.delete(path).status_code == 200
     settle(stored)
     assert client.get(PATH).json() == settled(enabled=True)

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, text
 from models.due_work.fair_claim import QueueGroup
 from models.due_work.operator import redrive
 from models.due_work.queue import WorkKind, WorkState, claim, enqueue, finish, lock_lease, renew, retry_later
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import (
     MAX_ATTEMPTS,
@@ -35,7 +36,7 @@ def clock(db: Connection) -> Clock:
 
 @pytest.fixture
 def work_id(db: Connection, tenant: UUID) -> int:
-    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1")
     return row(db, tenant).work_id
 
 
@@ -50,27 +51,27 @@ def age_s(db: Connection, tenant: UUID, key: str = "s1") -> float:
 
 def test_ten_wishes_in_a_row_make_one_piece_of_work(db: Connection, tenant: UUID) -> None:
     for _ in range(10):
-        enqueue(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=1)
+        enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1", delay_s=1)
     assert len(facts(db)) == 1
     assert row(db, tenant).wanted == 10
 
 
 def test_the_earliest_due_time_stays(db: Connection, tenant: UUID) -> None:
     for delay_s in (5, 2, 9):
-        enqueue(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=delay_s)
+        enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1", delay_s=delay_s)
     assert age_s(db, tenant) == pytest.approx(-2)
 
 
 def test_a_flow_of_wishes_never_pushes_the_work_away(db: Connection, tenant: UUID, clock: Clock) -> None:
     """A debounce that restarts with each event would never run in a lively conversation."""
     for _ in range(10):
-        enqueue(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=1)
+        enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1", delay_s=1)
         clock.pass_by(0.2)
     assert age_s(db, tenant) == pytest.approx(1)
 
 
 def test_work_is_not_taken_before_it_is_due(db: Connection, tenant: UUID, clock: Clock) -> None:
-    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=1)
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1", delay_s=1)
     work_id = row(db, tenant).work_id
     assert not is_due(db)
     assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
@@ -82,7 +83,7 @@ def test_work_is_not_taken_before_it_is_due(db: Connection, tenant: UUID, clock:
 def test_work_of_another_tenant_or_session_is_another_piece(db: Connection, tenant: UUID) -> None:
     other = ensure_tenant(db, "second")
     for owner, key in ((tenant, "s1"), (tenant, "s2"), (other, "s1")):
-        enqueue(db, owner, WorkKind.SUMMARIZE, key)
+        enqueue(Scope(db, owner), WorkKind.SUMMARIZE, key)
     assert len(facts(db)) == 3
 
 
@@ -94,7 +95,7 @@ def test_a_lease_admits_one_worker(db: Connection, work_id: int) -> None:
 def test_a_wish_while_it_runs_makes_it_ready_at_its_end(db: Connection, tenant: UUID, work_id: int) -> None:
     """Else what arrives in the middle of a summary would wait for the next turn."""
     held = take(db, work_id)
-    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=1)
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1", delay_s=1)
     assert row(db, tenant).state == WorkState.RUNNING
     assert finish(db, held, "done")
     assert row(db, tenant).state == WorkState.READY
@@ -105,7 +106,7 @@ def test_a_wish_while_it_runs_makes_it_ready_at_its_end(db: Connection, tenant: 
 def test_finished_work_rests_until_it_is_wanted_again(db: Connection, tenant: UUID, work_id: int) -> None:
     finish(db, take(db, work_id), "done")
     assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
-    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1")
     assert take(db, work_id).attempts == 1
 
 
@@ -215,7 +216,7 @@ def test_work_that_was_put_off_waits_as_long_as_it_should(
     """New turns must not make a denied or parked call spin."""
     retry_later(db, take(db, work_id), "over the cap", delay_s=60)
     for _ in range(5):
-        enqueue(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=1)
+        enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1", delay_s=1)
         clock.pass_by(5)
     assert not is_due(db)
     clock.pass_by(35)
@@ -226,11 +227,12 @@ def test_dead_work_that_is_wanted_again_is_tried_once_more_when_it_has_rested(
     db: Connection, tenant: UUID, work_id: int, clock: Clock
 ) -> None:
     """The fault may be over; and if it is not, each new wish costs one try, and no more."""
+    scope = Scope(db, tenant)
     for _ in range(MAX_ATTEMPTS):
         retry_later(db, take(db, work_id), "bad input", delay_s=0, max_attempts=MAX_ATTEMPTS, rest_s=900)
     assert [work.last_error for work in in_state(db, tenant, WorkState.DEAD)] == ["bad input"]
     for _ in range(3):
-        enqueue(db, tenant, WorkKind.SUMMARIZE, "s1", awaited=True)
+        enqueue(scope, WorkKind.SUMMARIZE, "s1", awaited=True)
         assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
     assert (row(db, tenant).state, row(db, tenant).wanted) == (WorkState.READY, 4)
     clock.pass_by(901)
@@ -238,7 +240,7 @@ def test_dead_work_that_is_wanted_again_is_tried_once_more_when_it_has_rested(
     assert (held.attempts, held.crashes) == (MAX_ATTEMPTS, 0)
     assert retry_later(db, held, "bad input", delay_s=0, max_attempts=MAX_ATTEMPTS, rest_s=900)
     assert row(db, tenant).state == WorkState.DEAD
-    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(scope, WorkKind.SUMMARIZE, "s1")
     clock.pass_by(901)
     assert finish(db, take(db, work_id), "done")
     assert (row(db, tenant).state, row(db, tenant).attempts) == (WorkState.IDLE, 0)
@@ -251,7 +253,7 @@ def test_work_that_killed_its_workers_gets_one_more_and_apart_from_the_others(
         take(db, work_id)
         clock.pass_by(21)
     assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
-    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1")
     assert list(what_is_due(db).pieces) == [QueueGroup(None)]
     assert take(db, work_id).crashes == MAX_CRASHES - 1
     clock.pass_by(21)
@@ -270,7 +272,7 @@ def test_dead_work_can_be_given_another_life(db: Connection, tenant: UUID, work_
 def test_only_the_named_dead_work_of_the_own_tenant_is_redriven(db: Connection, tenant: UUID) -> None:
     other = ensure_tenant(db, "second")
     for owner, key in ((tenant, "s1"), (tenant, "s2"), (other, "s1")):
-        enqueue(db, owner, WorkKind.SUMMARIZE, key)
+        enqueue(Scope(db, owner), WorkKind.SUMMARIZE, key)
         retry_later(db, take(db, row(db, owner, key).work_id), "no", delay_s=0, max_attempts=1)
     named = row(db, tenant).work_id
     assert redrive(db, other, [named]) == 0
@@ -290,7 +292,7 @@ def test_work_of_a_dead_worker_is_due_in_isolation(db: Connection, work_id: int,
 
 def test_awaited_work_goes_first(db: Connection, tenant: UUID) -> None:
     for key in ("s1", "s2", "s3"):
-        enqueue(db, tenant, WorkKind.SUMMARIZE, key, awaited=key == "s3")
+        enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, key, awaited=key == "s3")
     held = take_next(db)
     assert held is not None
     assert held.key == "s3"

@@ -31,6 +31,7 @@ from models.due_work.queue import (
     retry_later,
 )
 from models.due_work.waiting import rest
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts, is_due, take_next
 
@@ -59,7 +60,7 @@ class WorkMachine(RuleBasedStateMachine):
         self.db.close()
 
     def row(self, key: str) -> DueWork | None:
-        return find_work(self.db, self.tenant, WorkKind.SUMMARIZE, key)
+        return find_work(Scope(self.db, self.tenant), WorkKind.SUMMARIZE, key)
 
     @initialize()
     def ask_for_one(self) -> None:
@@ -67,7 +68,7 @@ class WorkMachine(RuleBasedStateMachine):
 
     @rule(key=KEYS, delay_s=SECONDS, awaited=st.booleans())
     def ask(self, key: str, delay_s: float, *, awaited: bool) -> None:
-        enqueue(self.db, self.tenant, WorkKind.SUMMARIZE, key, delay_s=delay_s, awaited=awaited)
+        enqueue(Scope(self.db, self.tenant), WorkKind.SUMMARIZE, key, delay_s=delay_s, awaited=awaited)
         self.wishes[key] = self.wishes.get(key, 0) + 1
 
     @rule(seconds=SECONDS)

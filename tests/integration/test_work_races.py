@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, event, text
 from models import database as session
 from models.due_work.fair_claim import Turns, look
 from models.due_work.queue import Claim, WorkKind, WorkState, claim, enqueue
+from models.scope import Scope
 from tests.integration.works import MAX_CRASHES, in_state, take_next
 
 MANY = 50_000
@@ -23,7 +24,7 @@ def committed(tenant_id: UUID) -> list[int]:
     """Thirty pieces of due work that every connection sees."""
     with session.transaction() as db:
         for number in range(30):
-            enqueue(db, tenant_id, WorkKind.SUMMARIZE, f"s{number}")
+            enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, f"s{number}")
         ids = [work.work_id for work in in_state(db, tenant_id, WorkState.READY)]
     return sorted(ids)
 

@@ -9,6 +9,7 @@ from models import database as session
 from models.conversations.session import lock_sessions
 from models.due_work.fair_claim import Due, Turns, claim_next, look
 from models.due_work.queue import Claim, DueWork, WorkKind, WorkState, claim, enqueue, find_work
+from models.scope import Scope
 from workers.settings import WorkerSettings
 
 QUICK = WorkerSettings(lease_s=1, renew_s=0.1, backoff_s=2, backoff_max_s=300, max_attempts=3)
@@ -35,7 +36,7 @@ class Clock:
 
 def plant_work(db: Connection, tenant: UUID, session_id: str, work_id: int) -> None:
     """A session without a turn, and work for it under a number of the test's own."""
-    lock_sessions(db, tenant, [session_id])
+    lock_sessions(Scope(db, tenant), [session_id])
     db.execute(
         text(
             "insert into due_work (tenant_id, kind, key, work_id, state, due_at) overriding system value "
@@ -47,7 +48,7 @@ def plant_work(db: Connection, tenant: UUID, session_id: str, work_id: int) -> N
 
 def row(db: Connection, tenant: UUID, key: str = "s1") -> DueWork:
     """The work to summarize one session, which must be there."""
-    found = find_work(db, tenant, WorkKind.SUMMARIZE, key)
+    found = find_work(Scope(db, tenant), WorkKind.SUMMARIZE, key)
     assert found is not None
     return found
 
@@ -92,7 +93,7 @@ def take_next(
 def commit_work(tenant: UUID) -> int:
     """Make a session's summary due for good, and say which work that is."""
     with session.transaction() as db:
-        enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
+        enqueue(Scope(db, tenant), WorkKind.SUMMARIZE, "s1")
     return int(state(tenant).work_id)
 
 

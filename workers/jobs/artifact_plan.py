@@ -27,9 +27,10 @@ from models.artifacts.attachment import load_attachments
 from models.artifacts.plan import ArtifactPlanRecord, store_plan, take_wanted_plans
 from models.artifacts.use import Use, find_old, load_uses
 from models.conversations.session import find_session
-from models.database import read_transaction, transaction
+from models.database import transaction
 from models.due_work.queue import Claim, finish, lock_lease
 from models.learning.speculation import What, note_made, spent_on
+from models.scope import Scope
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.read_artifact import Complete
 
@@ -62,11 +63,11 @@ def plan_contexts(held: Claim, *, complete: Complete, llm: LlmSettings) -> str:
         LeaseLostError: Another worker has the work now.
         LlmFailure: The model did not answer at all; the remaining wishes stay.
     """
-    with read_transaction() as db:
-        session = find_session(db, held.tenant_id, held.key)
-        rows = take_wanted_plans(db, held.tenant_id, held.key, most=MOST_PLANS) if session else []
+    with Scope.read(held.tenant_id) as scope:
+        session = find_session(scope, held.key)
+        rows = take_wanted_plans(scope, held.key, most=MOST_PLANS) if session else []
         uses = (
-            load_uses(db, held.tenant_id, held.key, after_seq=session.start_seq, newest=MOST_USES)
+            load_uses(scope, held.key, after_seq=session.start_seq, newest=MOST_USES)
             if session and rows
             else []
         )
@@ -74,11 +75,11 @@ def plan_contexts(held: Claim, *, complete: Complete, llm: LlmSettings) -> str:
     for row in rows:
         made = _plan(held, row, uses, complete, llm)
         with transaction() as db:
+            scope = Scope(db, held.tenant_id)
             if not lock_lease(db, held):
                 raise LeaseLostError
             store_plan(
-                db,
-                held.tenant_id,
+                scope,
                 row.key,
                 plan=made.plan,
                 reason=made.reason,
@@ -86,8 +87,8 @@ def plan_contexts(held: Claim, *, complete: Complete, llm: LlmSettings) -> str:
                 call_ids=made.call_ids,
             )
             if made.call_ids:
-                spent = spent_on(db, held.tenant_id, made.call_ids)
-                note_made(db, held.tenant_id, What(MadeAhead.PLAN, FocusOrigin.REQUEST), spent_tokens=spent)
+                spent = spent_on(scope, made.call_ids)
+                note_made(scope, What(MadeAhead.PLAN, FocusOrigin.REQUEST), spent_tokens=spent)
         ready += made.plan is not None
     return _finish(held, f"ready: {ready} of {len(rows)}", more=len(rows) == MOST_PLANS)
 
@@ -119,8 +120,8 @@ def _plan(
 
 def _input(held: Claim, row: ArtifactPlanRecord, uses: Sequence[Use]) -> tuple[PlanInput, list[Artifact]]:
     """Load the artifacts of a wish, best first by the rule: the planner sees only the first artifacts."""
-    with read_transaction() as db:
-        attached = load_attachments(db, held.tenant_id, row.artifact_ids)
+    with Scope.read(held.tenant_id) as scope:
+        attached = load_attachments(scope, row.artifact_ids)
     known = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact is not None}
     for artifact_id, stored in attached.items():
         known.setdefault(artifact_id, stored.value)

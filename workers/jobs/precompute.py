@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from uuid import UUID
 
 import structlog
 
@@ -46,6 +45,7 @@ from models.database import Transaction, read_transaction, transaction
 from models.due_work.queue import Claim, finish, lock_lease
 from models.learning.habits import likely_focuses
 from models.learning.speculation import Reserved, What, find_record, note_made, price_share, spent_on
+from models.scope import Scope
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.read_artifact import ArtifactReader, Complete, input_cap, read_for, reserved, summary_tokens
 from workers.settings import PrecomputeSettings
@@ -88,14 +88,15 @@ def look_up(held: Claim, planning: PlanningSettings) -> Known | None:
     session's words, and the generation shows the change.
     """
     with read_transaction() as db:
-        artifact = load_text(db, held.tenant_id, held.key)
+        scope = Scope(db, held.tenant_id)
+        artifact = load_text(scope, held.key)
         if artifact is None:
             return None
-        passages = load_passages(db, held.tenant_id, [held.key], version=INDEX_VERSION).get(held.key)
-        origin = find_origin(db, held.tenant_id, held.key)
-        standing = find_standing(db, held.tenant_id, origin.session_id) if origin else None
+        passages = load_passages(scope, [held.key], version=INDEX_VERSION).get(held.key)
+        origin = find_origin(scope, held.key)
+        standing = find_standing(scope, origin.session_id) if origin else None
         if origin is None or standing is None:
-            kept = bool(load_attachments(db, held.tenant_id, [held.key]))
+            kept = bool(load_attachments(scope, [held.key]))
             return Known(artifact, passages, is_kept=kept)
         room = _room(standing.session, planning)
         return Known(
@@ -105,19 +106,15 @@ def look_up(held: Claim, planning: PlanningSettings) -> Known | None:
             is_kept=True,
             question=_question_of(db, held, origin, standing.session),
             open_work=open_points(standing.summary.text) if standing.summary else (),
-            mined=likely_focuses(db, held.tenant_id, origin.tool) if origin.tool else (),
-            fits_whole=_fits_whole(db, held.tenant_id, standing.session, room, planning),
+            mined=likely_focuses(scope, origin.tool) if origin.tool else (),
+            fits_whole=_fits_whole(scope, standing.session, room, planning),
             room=room,
         )
 
 
-def _fits_whole(
-    db: Transaction, tenant_id: UUID, session: SessionState, room: int, planning: PlanningSettings
-) -> bool:
+def _fits_whole(scope: Scope, session: SessionState, room: int, planning: PlanningSettings) -> bool:
     """Check whether the session's next request could show all artifacts whole."""
-    uses = load_uses(
-        db, tenant_id, session.session_id, after_seq=session.start_seq, newest=planning.artifact_newest
-    )
+    uses = load_uses(scope, session.session_id, after_seq=session.start_seq, newest=planning.artifact_newest)
     artifacts = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact}
     return fits_whole(list(artifacts.values()), find_old(uses), room)
 
@@ -142,9 +139,9 @@ def _question_of(db: Transaction, held: Claim, origin: Origin, session: SessionS
 
     Once the turn has its answer, the next request asks another question.
     """
+    scope = Scope(db, held.tenant_id)
     later = load_oldest(
-        db,
-        held.tenant_id,
+        scope,
         origin.session_id,
         after_seq=origin.seq,
         up_to_seq=session.last_seq,
@@ -153,8 +150,7 @@ def _question_of(db: Transaction, held: Claim, origin: Origin, session: SessionS
     if any(message.role is Role.ASSISTANT and not message.call_ids for message in later):
         return ""
     messages = load_newest(
-        db,
-        held.tenant_id,
+        scope,
         origin.session_id,
         after_seq=max(origin.seq - TURN_MESSAGES, 0),
         up_to_seq=origin.seq,
@@ -234,8 +230,8 @@ def precompute_artifact(
         return _finish(held, "the artifact is gone")
     index = _prepare_index(held, known)
     current = _wish(held, known, index, by)
-    with read_transaction() as db:
-        wishes = take_wanted(db, held.tenant_id, held.key, most=by.settings.artifact_wishes)
+    with Scope.read(held.tenant_id) as scope:
+        wishes = take_wanted(scope, held.key, most=by.settings.artifact_wishes)
     ready = sum(_fulfil(held, known, index, wish, by) for wish in wishes)
     outcome = f"ready: {ready} of {len(wishes)}"
     if len(wishes) == by.settings.artifact_wishes or not current:
@@ -255,8 +251,8 @@ def _prepare_index(held: Claim, known: Known) -> PassageIndex:
         except ValueError:
             log.warning("passage_index_unreadable", work_id=held.work_id)
     index = PassageIndex.build(known.artifact.content, known.artifact.kind)
-    with transaction() as db:
-        save_passages(db, held.tenant_id, held.key, index.to_bytes(), version=INDEX_VERSION)
+    with Scope.write(held.tenant_id) as scope:
+        save_passages(scope, held.key, index.to_bytes(), version=INDEX_VERSION)
     return index
 
 
@@ -272,7 +268,8 @@ def _wish(held: Claim, known: Known, index: PassageIndex, by: _Means) -> bool:
     if not worth:
         return True
     with transaction() as db:
-        current = _is_current(db, held.tenant_id, known)
+        scope = Scope(db, held.tenant_id)
+        current = _is_current(scope, known)
         if not lock_lease(db, held):
             raise LeaseLostError
         for prediction in worth if current else ():
@@ -280,8 +277,8 @@ def _wish(held: Claim, known: Known, index: PassageIndex, by: _Means) -> bool:
                 known.artifact, prediction.text, prediction.origin.stored, by.settings.artifact_summary_tokens
             )
             own = replace(wish.key, model=by.llm.summarizer_model, prompt_version=ARTIFACT_PROMPT_VERSION)
-            if not is_settled(db, held.tenant_id, own):
-                want_summary(db, held.tenant_id, _owned(wish, prediction, known), ttl_s=by.ttl_s)
+            if not is_settled(scope, own):
+                want_summary(scope, _owned(wish, prediction, known), ttl_s=by.ttl_s)
     return current
 
 
@@ -297,7 +294,9 @@ def _worth(held: Claim, known: Known, index: PassageIndex, by: _Means) -> list[P
         share = _price_share(db, held, known, by)
         for prediction in predictions:
             guess = Guess(prediction.hits, extract - tokens, cost.made_with, share)
-            record, account = find_record(db, held.tenant_id, _what(prediction.origin.stored, artifact))
+            record, account = find_record(
+                Scope(db, held.tenant_id), _what(prediction.origin.stored, artifact)
+            )
             account = account.with_more(len(worth) * cost.made_with)
             if worth_making(guess, record, account, by.planning.worth_limits).is_made:
                 worth.append(prediction)
@@ -308,9 +307,9 @@ def _what(origin: str, artifact: ArtifactText) -> What:
     return What(SpeculationPurpose.READING, origin, artifact.kind.value)
 
 
-def _is_current(db: Transaction, tenant_id: UUID, known: Known) -> bool:
+def _is_current(scope: Scope, known: Known) -> bool:
     session = known.session
-    return session is None or hold_generation(db, tenant_id, session.session_id, session.generation)
+    return session is None or hold_generation(scope, session.session_id, session.generation)
 
 
 _OWN_WORDS = frozenset({FocusOrigin.TURN, FocusOrigin.OPEN_WORK, FocusOrigin.MINED})
@@ -342,7 +341,7 @@ def _fulfil(held: Claim, known: Known, index: PassageIndex, wish: Wish, by: _Mea
     with transaction() as db:
         if not lock_lease(db, held):
             raise LeaseLostError
-        drop_wish(db, held.tenant_id, wish)
+        drop_wish(Scope(db, held.tenant_id), wish)
     return False
 
 
@@ -357,8 +356,7 @@ def _cost_of(held: Claim, known: Known, by: _Means) -> Guess:
 
 def _price_share(db: Transaction, held: Claim, known: Known, by: _Means) -> float:
     return price_share(
-        db,
-        held.tenant_id,
+        Scope(db, held.tenant_id),
         maker=by.llm.summarizer_model,
         answering=(known.session and known.session.model) or "",
         default=by.planning.artifact_price_share,
@@ -380,14 +378,15 @@ def _read(
     )
     made = read_for(reader, wish)
     with transaction() as db:
+        scope = Scope(db, held.tenant_id)
         if not lock_lease(db, held):
             raise LeaseLostError
         asked = wish.key.model or by.llm.summarizer_model
-        stored = store_made(db, held.tenant_id, wish.key, made, ttl_s=by.ttl_s, asked=asked)
+        stored = store_made(scope, wish.key, made, ttl_s=by.ttl_s, asked=asked)
         if taken is not None:
-            spent = spent_on(db, held.tenant_id, made.call_ids)
+            spent = spent_on(scope, made.call_ids)
             what = _what(wish.origin, known.artifact)
-            note_made(db, held.tenant_id, what, spent_tokens=spent, reserved=taken)
+            note_made(scope, what, spent_tokens=spent, reserved=taken)
     return stored and made.rejected_because is None
 
 

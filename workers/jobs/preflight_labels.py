@@ -10,9 +10,10 @@ from context.tool_plans.answer import response_format
 from llm.failures import LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
-from models.database import read_transaction, transaction
+from models.database import transaction
 from models.due_work.queue import Claim, finish, lock_lease
 from models.preflight.labels import Unsure, find_unsure, keep_labels
+from models.scope import Scope
 from workers.jobs.lifecycle import LeaseLostError
 
 WAIT_FOR_TURN_S = 600
@@ -38,8 +39,8 @@ def relabel_session(held: Claim, *, complete: Complete, llm: LlmSettings) -> str
     """
     if llm.context_planner_model == EXTRACTIVE:
         return _end(held, "no model that could be asked")
-    with read_transaction() as db:
-        unsure = find_unsure(db, held.tenant_id, held.key)
+    with Scope.read(held.tenant_id) as scope:
+        unsure = find_unsure(scope, held.key)
     if unsure is None:
         return _end(held, "nothing is unsure")
     said = find_question(unsure.said)
@@ -77,7 +78,7 @@ def _keep(held: Claim, unsure: Unsure, labels: tuple[Category, ...]) -> str:
     with transaction() as db:
         if not lock_lease(db, held):
             raise LeaseLostError
-        keep_labels(db, held.tenant_id, held.key, unsure, [str(label) for label in labels])
+        keep_labels(Scope(db, held.tenant_id), held.key, unsure, [str(label) for label in labels])
         if not finish(db, held, outcome):
             raise LeaseLostError
     return outcome

@@ -9,9 +9,10 @@ from models.artifacts.settings import planning_settings
 from models.conversations.history import has_pauses
 from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot
-from models.database import Transaction, read_transaction
+from models.database import Transaction
 from models.due_work.queue import Claim
 from models.learning.speculation import PREPARED, find_record, price_share
+from models.scope import Scope
 from workers.jobs.write_summary import SummaryRange
 
 PAUSES_AGAIN = 0.8
@@ -32,7 +33,7 @@ def pauses_long(
     if is_cold(Moment(session.model, standing.idle_s), activation):
         return True
     ttl_s = cache_ttl_s(session.model, activation.cache_ttl_s)
-    return has_pauses(db, held.tenant_id, held.key, longer_than_s=ttl_s)
+    return has_pauses(Scope(db, held.tenant_id), held.key, longer_than_s=ttl_s)
 
 
 def is_worth_preparing(held: Claim, session: SessionState, segment: SummaryRange, llm: LlmSettings) -> bool:
@@ -40,14 +41,13 @@ def is_worth_preparing(held: Claim, session: SessionState, segment: SummaryRange
     covered, base = segment.cut.tokens, segment.base.tokens if segment.base else 0
     notes = min(covered // 4, NOTES_TOKENS)
     planning = planning_settings()
-    with read_transaction() as db:
+    with Scope.read(held.tenant_id) as scope:
         share = price_share(
-            db,
-            held.tenant_id,
+            scope,
             maker=llm.summarizer_model,
             answering=session.model or "",
             default=planning.artifact_price_share,
         )
-        record, account = find_record(db, held.tenant_id, PREPARED)
+        record, account = find_record(scope, PREPARED)
     guess = Guess(PAUSES_AGAIN, covered - notes, covered + base + notes + PROMPT_TOKENS, share)
     return worth_making(guess, record, account, planning.worth_limits).is_made

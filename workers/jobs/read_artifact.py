@@ -24,8 +24,8 @@ from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.artifacts.listing import ArtifactText
 from models.artifacts.summary import MadeSummary, Wish
-from models.database import transaction
 from models.learning.speculation import Reserved, What, release, reserve_spending
+from models.scope import Scope
 from workers.jobs.summarizer_room import known_room, learn_room
 from workers.settings import PrecomputeSettings
 
@@ -43,14 +43,14 @@ def reserved(tenant_id: UUID, what: What, guess: Guess, limits: WorthLimits) -> 
     Yields:
         The reservation, for `note_made`; None if the ceiling is reached, and the call must not be made.
     """
-    with transaction() as db:
-        taken = reserve_spending(db, tenant_id, what, guess, limits)
+    with Scope.write(tenant_id) as scope:
+        taken = reserve_spending(scope, what, guess, limits)
     try:
         yield taken
     except LlmFailure:
         if taken is not None:
-            with transaction() as db:
-                release(db, tenant_id, what, taken)
+            with Scope.write(tenant_id) as scope:
+                release(scope, what, taken)
         raise
 
 

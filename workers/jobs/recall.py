@@ -15,6 +15,7 @@ from models.database import read_transaction, transaction
 from models.due_work.queue import Claim, finish
 from models.recall.index import Progress, RecallKey, add_passages, find_progress, find_turns, lock_source
 from models.recall.user import RecallSettings, has_users
+from models.scope import Scope
 from workers.jobs.lifecycle import LeaseLostError
 
 MOST_MESSAGES = 200
@@ -109,19 +110,18 @@ def index_through(
 
 def _read(tenant_id: UUID, session_id: str, *, through_seq: int | None = None) -> Stretch | str:
     with read_transaction() as db:
-        session = find_session(db, tenant_id, session_id)
+        scope = Scope(db, tenant_id)
+        session = find_session(scope, session_id)
         if session is None:
             return "the session is gone"
         index = RecallKey(tenant_id, session_id, session.start_seq)
         progress = find_progress(db, index)
         after, up_to = max(session.start_seq, progress.through_seq), through_seq or session.last_seq
-        messages = load_oldest(
-            db, tenant_id, session_id, after_seq=after, up_to_seq=up_to, most=MOST_MESSAGES
-        )
+        messages = load_oldest(scope, session_id, after_seq=after, up_to_seq=up_to, most=MOST_MESSAGES)
         if not messages:
             return NOTHING
-        turns = find_turns(db, tenant_id, session_id, after_seq=after, up_to_seq=messages[-1].seq)
-        to_the_end = through_seq is None and has_users(db, tenant_id, session_id)
+        turns = find_turns(scope, session_id, after_seq=after, up_to_seq=messages[-1].seq)
+        to_the_end = through_seq is None and has_users(scope, session_id)
     more = messages[-1].seq < up_to
     hidden = up_to if through_seq else session.recall_through
     stays_out = more or (messages[-1].seq > hidden and not (to_the_end and _is_answered(messages)))

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from models.database import transaction
 from models.due_work.queue import Claim, finish
+from models.scope import Scope
 from models.shadow.count_losses import any_waiting, judge, lapse_old, take_waiting
 from models.shadow.reads import ShadowSettings
 from models.telemetry.counters import Counted, count
@@ -25,12 +26,13 @@ def judge_shadows(held: Claim, *, settings: ShadowSettings) -> str:
         LeaseLostError: Another worker has the work now.
     """
     with transaction() as db:
-        waiting = take_waiting(db, held.tenant_id, most=PAGE)
-        found = judge(db, held.tenant_id, waiting)
-        lapsed = lapse_old(db, held.tenant_id, wait=timedelta(seconds=settings.shadow_wait_s))
+        scope = Scope(db, held.tenant_id)
+        waiting = take_waiting(scope, most=PAGE)
+        found = judge(scope, waiting)
+        lapsed = lapse_old(scope, wait=timedelta(seconds=settings.shadow_wait_s))
         outcome = f"{len(waiting)} records judged, {lapsed} given up"
         again_in_s = None
-        if any_waiting(db, held.tenant_id):
+        if any_waiting(scope):
             again_in_s = 0.0 if len(waiting) == PAGE else settings.shadow_judge_s
         if not finish(db, held, outcome, again_in_s=again_in_s):
             raise LeaseLostError

@@ -41,6 +41,7 @@ from models.ledger.caps import BudgetDeniedError
 from models.providers.circuit_breaker import ProviderParkedError
 from models.recall.index import is_indexed
 from models.recall.user import recall_settings
+from models.scope import Scope
 from models.telemetry.counters import Counted, count
 from models.telemetry.tracing import span
 from workers.jobs.lifecycle import LeaseLostError
@@ -163,7 +164,7 @@ def _cover(held: Claim, task: _SummaryTask, segment: SummaryRange, spare: _Spare
 
 
 def _put_in_force(db: Transaction, held: Claim, new: NewSummary) -> None:
-    version = store_summary(db, held.tenant_id, held.key, new, activate=True)
+    version = store_summary(Scope(db, held.tenant_id), held.key, new, activate=True)
     if version is not None:
         count(Counted.SUMMARIES, "activated", "stand-in")
         log.warning("summary_stands_in", work_id=held.work_id, version=version, to_seq=new.to_seq)
@@ -173,19 +174,20 @@ def _read_task(
     held: Claim, thresholds: Thresholds, activation: ActivationSettings, llm: LlmSettings
 ) -> _SummaryTask:
     with read_transaction() as db:
-        standing = find_standing(db, held.tenant_id, held.key)
+        scope = Scope(db, held.tenant_id)
+        standing = find_standing(scope, held.key)
         if standing is None:
             return _SummaryTask("the session is gone")
-        if is_covered(db, held.tenant_id, standing, thresholds):
+        if is_covered(scope, standing, thresholds):
             return _SummaryTask("the provider's compaction covers the history")
         session = standing.session
-        basis = find_basis(db, held.tenant_id, held.key)
+        basis = find_basis(scope, held.key)
         stands_in = standing.summary is not None and standing.summary.stands_in
         after_seq = max(session.start_seq, basis.to_seq if basis else 0)
         messages, more = _load_raw(db, held, after_seq, session.last_seq)
-        refused_to = refused_through(db, held.tenant_id, session, prompt_version=PROMPT_VERSION)
-        is_known = is_indexed(db, held.tenant_id, session, through_seq=session.prepared_seq)
-        is_undone = session.left_out is None and is_rolled_back(db, held.tenant_id, held.key)
+        refused_to = refused_through(scope, session, prompt_version=PROMPT_VERSION)
+        is_known = is_indexed(scope, session, through_seq=session.prepared_seq)
+        is_undone = session.left_out is None and is_rolled_back(scope, held.key)
         pauses = pauses_long(db, held, standing, activation)
     load = _load_of(session, basis, messages, stands_in=stands_in, more=more)
     trigger = find_trigger(load if stands_in else session.load, standing.budget, thresholds)
@@ -240,7 +242,7 @@ def _load_raw(db: Transaction, held: Claim, after_seq: int, last_seq: int) -> tu
     messages: list[Message] = []
     while len(messages) < MOST_OF_A_TURN and sum(message.tokens for message in messages) < MOST_TOKENS:
         part = load_oldest(
-            db, held.tenant_id, held.key, after_seq=after_seq, up_to_seq=last_seq, most=MOST_MESSAGES
+            Scope(db, held.tenant_id), held.key, after_seq=after_seq, up_to_seq=last_seq, most=MOST_MESSAGES
         )
         messages += part
         if len(part) < MOST_MESSAGES:
@@ -302,12 +304,13 @@ def _store(
     task = task if reason else _once_indexed(held, task, segment.cut.to_seq)
     stand_in = _stand_in(held, task, segment, spare) if reason else None
     with span("store summary") as step, transaction() as db:
-        version = store_summary(db, held.tenant_id, held.key, new, activate=task.activation is not None)
+        scope = Scope(db, held.tenant_id)
+        version = store_summary(scope, held.key, new, activate=task.activation is not None)
         outcome = _outcome(version, reason, task.activation)
         step.tell(afterturn__outcome=outcome, afterturn__to_seq=new.to_seq, afterturn__tokens=new.tokens)
         if version is not None:
-            drop_parts(db, held.tenant_id, held.key)
-            thin_summaries(db, held.tenant_id, held.key)
+            drop_parts(scope, held.key)
+            thin_summaries(scope, held.key)
             _note_verdict(db, held, task, reason)
             if new.tainted:
                 log.warning("summary_tainted", work_id=held.work_id, version=version)
@@ -315,11 +318,11 @@ def _store(
             _put_in_force(db, held, stand_in)
         more = segment.more and not reason
         again = 0.0 if version is None or more else None
-        spent = spent_since_last(db, held.tenant_id, held.work_id)
+        spent = spent_since_last(scope, held.work_id)
         if not finish(db, held, outcome, again_in_s=again):
             raise LeaseLostError
         if version is not None and reason is None and task.activation is None:
-            note_made(db, held.tenant_id, PREPARED, spent_tokens=spent)
+            note_made(scope, PREPARED, spent_tokens=spent)
     _count(version, reason, task.activation)
     return outcome
 
@@ -370,11 +373,12 @@ def _activated(version: int, activation: Activation | None) -> str:
 
 
 def _activate_waiting(db: Transaction, held: Claim, task: _SummaryTask) -> int | None:
+    scope = Scope(db, held.tenant_id)
     if task.waiting is None or task.activation is None:
         return None
-    version = activate_prepared(db, held.tenant_id, held.key, generation=task.waiting)
+    version = activate_prepared(scope, held.key, generation=task.waiting)
     if version is not None:
-        note_used(db, held.tenant_id, PREPARED, saved_tokens=task.saves)
+        note_used(scope, PREPARED, saved_tokens=task.saves)
     return version
 
 

@@ -16,8 +16,8 @@ from llm.failures import FailureKind, LlmFailure
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.catalogs.model_profile import load_profile
 from models.conversations.session import find_session
-from models.database import read_transaction, transaction
 from models.providers.context_limit import Sighting, SightingSource, find_limit, learn_limit, was_outdone
+from models.scope import Scope
 
 log = structlog.get_logger()
 
@@ -43,8 +43,8 @@ def known_room(tenant_id: UUID, session_id: str | None, llm: LlmSettings) -> Llm
     """Return the settings with the summarizer's real window for a session."""
     if llm.summarizer_model == EXTRACTIVE:
         return llm
-    with read_transaction() as db:
-        limit = find_limit(db, tenant_id, llm.summarizer_model, session_id)
+    with Scope.read(tenant_id) as scope:
+        limit = find_limit(scope, llm.summarizer_model, session_id)
     return lowered(llm, limit)
 
 
@@ -69,14 +69,14 @@ def learn_room(tenant_id: UUID, session_id: str | None, llm: LlmSettings, failur
     if failure.model not in {None, llm.summarizer_model} or limit >= llm.summarizer_window_tokens:
         return llm
     model = llm.summarizer_model
-    with transaction() as db:
-        if was_outdone(db, tenant_id, model, limit):
+    with Scope.write(tenant_id) as scope:
+        if was_outdone(scope, model, limit):
             log.info("summarizer_window_not_believed", model=model, limit_tokens=limit)
             return llm
-        if session_id is not None and find_session(db, tenant_id, session_id) is not None:
+        if session_id is not None and find_session(scope, session_id) is not None:
             seen = Sighting(model, session_id, limit, SightingSource.ERROR)
-            floor = shared_floor(load_profile(db, tenant_id, model))
-            learn_limit(db, tenant_id, seen, floor_tokens=floor)
+            floor = shared_floor(load_profile(scope, model))
+            learn_limit(scope, seen, floor_tokens=floor)
     log.info("summarizer_window_learned", model=model, limit_tokens=limit)
     return lowered(llm, limit)
 

@@ -45,6 +45,7 @@ from models.retention.delete_tables import (
     fold_old_calls,
 )
 from models.retention.tenant_policy import RETENTION, RetentionSettings, retention_settings
+from models.scope import Scope
 from models.shadow.reads import forget_old_reads, shadow_settings
 from models.telemetry.counters import Counted, count
 from workers.jobs.lifecycle import LeaseLostError
@@ -292,9 +293,10 @@ def _look_at_caps(held: Claim, caps: Caps, llm: LlmSettings, *, look_s: float) -
     released = 0
     for tenant_id in tenants:
         with transaction() as db:
-            now, judge = database_now(db), partial(judged_now, db, llm, tenant_id)
-            released += release_outdated(db, tenant_id, judge, now=now, look_s=look_s)
-            released += release_capped(db, tenant_id, caps, now=now, look_s=look_s)
+            scope = Scope(db, tenant_id)
+            now, judge = database_now(db), partial(judged_now, scope, llm)
+            released += release_outdated(scope, judge, now=now, look_s=look_s)
+            released += release_capped(scope, caps, now=now, look_s=look_s)
     with transaction() as db:
         outcome = f"{released} pieces of work of {len(tenants)} tenants over a cap go on"
         if not finish(db, held, outcome):

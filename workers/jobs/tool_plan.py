@@ -24,7 +24,7 @@ from context.types import JsonObject
 from llm.settings import EXTRACTIVE
 from models.catalogs.catalog import load_version
 from models.catalogs.model_profile import load_profile
-from models.database import Transaction, database_now, read_transaction, transaction
+from models.database import database_now, read_transaction, transaction
 from models.due_work.queue import Claim, find_work, finish, forget_done, lock_lease
 from models.learning.prior_set import SetKind, SetPlace
 from models.learning.served_set import (
@@ -47,6 +47,7 @@ from models.plans.plan import (
     find_plan,
     keep_plan,
 )
+from models.scope import Scope
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.planning import Complete, DialogEnd, PlanJob, ask_planner
 
@@ -109,39 +110,43 @@ def make_plan(held: Claim, *, complete: Complete, most_wait_s: float) -> str:
         return _keep(held, _made(task, draft, PlanMethod.LEXICAL, WorkCalls(), None))
     answered = ask_planner(_desk(held, task, complete))
     _log_cut(held, answered.compaction)
-    with read_transaction() as db:
-        calls = calls_of_work(db, held.tenant_id, held.work_id, since=task.plan.created_at)
+    with Scope.read(held.tenant_id) as scope:
+        calls = calls_of_work(scope, held.work_id, since=task.plan.created_at)
     if answered.draft is None:
         return _fail(held, task, calls, answered)
     return _keep(held, _made(task, answered.draft, PlanMethod.LLM, calls, answered))
 
 
 def _read_task(held: Claim, started_s: float) -> _PlanTask | FailedPlan | str:
-    with read_transaction() as db:
-        plan = find_plan(db, held.tenant_id, UUID(held.key))
+    with Scope.read(held.tenant_id) as scope:
+        plan = find_plan(scope, UUID(held.key))
         if plan is None:
             return "the plan is gone"
         if plan.status != PlanStatus.WANTED:
             return "answered before"
         if plan.catalog is None or plan.model is None:
             return FailedPlan("catalog-gone", "the plan names no catalog or no model")
-        version = load_version(db, held.tenant_id, plan.catalog, plan.catalog_digest)
-        version = version or load_version(db, held.tenant_id, plan.catalog)
+        version = load_version(scope, plan.catalog, plan.catalog_digest)
+        version = version or load_version(scope, plan.catalog)
         if version is None:
             return FailedPlan("catalog-gone", "the catalog was removed before the plan was made")
-        profile = load_profile(db, held.tenant_id, plan.model)
-        learned = _find_priors(db, held.tenant_id, plan, plan.catalog)
+        profile = load_profile(scope, plan.model)
+        learned = _find_priors(scope, plan, plan.catalog)
     ladder, index = _prepare(version.digest, version.body)
     bound = _bind(learned.blob, ladder.catalog) if learned else None
     ranked_by = learned.version if learned and bound else WORDS_ALONE
     return _PlanTask(plan, Planner(plan.model, profile), ladder, index, bound, ranked_by, started_s)
 
 
-def _find_priors(db: Transaction, tenant_id: UUID, plan: Plan, catalog: str) -> StoredSet | None:
+def _find_priors(scope: Scope, plan: Plan, catalog: str) -> StoredSet | None:
     """Load the set that serves the plan's session; a plan without a session goes by its own id."""
-    served = find_served_sets(db, tenant_id, [catalog]).get(catalog, ServedSets())
+    served = find_served_sets(scope, [catalog]).get(catalog, ServedSets())
     version = served.version_for(plan.session_id or str(plan.plan_id))
-    return load_prior_set(db, SetPlace(tenant_id, SetKind.RANKING, catalog), version) if version else None
+    return (
+        load_prior_set(scope.db, SetPlace(scope.tenant_id, SetKind.RANKING, catalog), version)
+        if version
+        else None
+    )
 
 
 def _bind(blob: bytes, catalog: Catalog) -> BoundPriors | None:
@@ -206,7 +211,7 @@ def _keep(held: Claim, made: MadePlan) -> str:
     with transaction() as db:
         if not lock_lease(db, held):
             raise LeaseLostError
-        kept = keep_plan(db, held.tenant_id, UUID(held.key), made)
+        kept = keep_plan(Scope(db, held.tenant_id), UUID(held.key), made)
         outcome = f"{len(made.steps)} steps by {made.method}" if kept else "discarded: the plan is gone"
         finish(db, held, outcome)
         forget_done(db, held)
@@ -233,9 +238,9 @@ def _age_s(plan: Plan) -> float:
 
 def _expired(held: Claim, task: _PlanTask, most_wait_s: float) -> FailedPlan:
     """Build the failure of an expired plan, with the last error and the costs."""
-    with read_transaction() as db:
-        work = find_work(db, held.tenant_id, held.kind, held.key)
-        calls = calls_of_work(db, held.tenant_id, held.work_id, since=task.plan.created_at)
+    with Scope.read(held.tenant_id) as scope:
+        work = find_work(scope, held.kind, held.key)
+        calls = calls_of_work(scope, held.work_id, since=task.plan.created_at)
     last = f"; last: {work.last_error}" if work and work.last_error else ""
     return FailedPlan(
         cause="expired",
@@ -252,7 +257,7 @@ def _end(held: Claim, failed: FailedPlan | None, outcome: str) -> str:
         if not lock_lease(db, held):
             raise LeaseLostError
         if failed is not None:
-            fail_plan(db, held.tenant_id, UUID(held.key), failed)
+            fail_plan(Scope(db, held.tenant_id), UUID(held.key), failed)
         finish(db, held, outcome)
         forget_done(db, held)
     return outcome

@@ -30,8 +30,9 @@ from llm.settings import EXTRACTIVE, LlmSettings
 from models.catalogs.model_profile import load_profile
 from models.conversations.kept_summaries import find_part, keep_part
 from models.conversations.summary import SummaryText
-from models.database import read_transaction, transaction
+from models.database import transaction
 from models.due_work.queue import Claim, lock_lease
+from models.scope import Scope
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.summarizer_room import (
     OUT_OF_ROOM,
@@ -188,8 +189,8 @@ def _fitted(desk: SummaryJob, asked: SummaryInput) -> SummaryJob:
     """Fit the answer's room of a non-thinking model to the budget, so that a loop ends soon."""
     if desk.llm.summarizer_model == EXTRACTIVE:
         return desk
-    with read_transaction() as db:
-        profile = load_profile(db, desk.held.tenant_id, desk.llm.summarizer_model)
+    with Scope.read(desk.held.tenant_id) as scope:
+        profile = load_profile(scope, desk.llm.summarizer_model)
     return replace(desk, llm=fitted(desk.llm, asked.budget_tokens, thinks=profile.hybrid_reasoning))
 
 
@@ -291,9 +292,9 @@ def _judge(desk: SummaryJob, asked: SummaryInput, draft: Draft, covered: Covered
 def _draft(desk: SummaryJob, asked: SummaryInput) -> tuple[Draft, str]:
     """Get a chunk of an earlier attempt, finished or refused, or the model's answer, even without words."""
     held, model = desk.held, desk.llm.summarizer_model
-    with read_transaction() as db:
-        kept = find_part(db, held.tenant_id, held.key, _digest(asked, model))
-        refused = None if kept else find_part(db, held.tenant_id, held.key, _refused_digest(asked, model))
+    with Scope.read(held.tenant_id) as scope:
+        kept = find_part(scope, held.key, _digest(asked, model))
+        refused = None if kept else find_part(scope, held.key, _refused_digest(asked, model))
     if kept is not None:
         return Draft(kept, count_text(kept)), model
     if refused is not None:
@@ -343,7 +344,7 @@ def _keep_refused(desk: SummaryJob, asked: SummaryInput, draft: Draft) -> None:
     with transaction() as db:
         if not lock_lease(db, held):
             raise LeaseLostError
-        keep_part(db, held.tenant_id, held.key, digest, content=content, tokens=draft.tokens)
+        keep_part(Scope(db, held.tenant_id), held.key, digest, content=content, tokens=draft.tokens)
 
 
 def _keep(desk: SummaryJob, asked: SummaryInput, notes: SummaryResult) -> None:
@@ -351,4 +352,6 @@ def _keep(desk: SummaryJob, asked: SummaryInput, notes: SummaryResult) -> None:
     with transaction() as db:
         if not lock_lease(db, held):
             raise LeaseLostError
-        keep_part(db, held.tenant_id, held.key, digest, content=notes.verdict.text, tokens=notes.tokens)
+        keep_part(
+            Scope(db, held.tenant_id), held.key, digest, content=notes.verdict.text, tokens=notes.tokens
+        )

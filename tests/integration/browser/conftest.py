@@ -10,6 +10,7 @@ import pytest
 
 from models import database as session
 from models.conversations.summary import store_summary
+from models.scope import Scope
 from tests.integration.agents import listening
 from tests.integration.browser.chromium import Chromium, Tab, find_chromium
 from tests.integration.conftest import make_key
@@ -104,7 +105,7 @@ def summarize(tenant_id: UUID, session_id: str, *texts: str) -> None:
     with session.transaction() as db:
         for number, said in enumerate(texts):
             made = new_summary(2 * (number + 1), said, base=number or None)
-            assert store_summary(db, tenant_id, session_id, made, activate=True)
+            assert store_summary(Scope(db, tenant_id), session_id, made, activate=True)
 
 
 def text_of(tab: Tab, selector: str) -> Any:

@@ -15,6 +15,7 @@ from models.due_work.queue import WorkKind, enqueue
 from models.ledger.call import Reservation, Settlement, reserve
 from models.ledger.call import settle as settle_call
 from models.ledger.caps import Caps
+from models.scope import Scope
 from tests.integration.browser.chromium import PATIENT_S, Chromium, Tab
 from tests.integration.browser.conftest import Go, say, settle, summarize, text_of
 from tests.integration.conftest import make_key
@@ -435,11 +436,12 @@ def test_usage_work_and_priors_are_told_in_figures(
 ) -> None:
     del full
     with session.transaction() as db:
+        scope = Scope(db, tenant_id)
         now = database_now(db)
         call_id = reserve(db, Reservation(tenant_id, "summarize", "m", 100, Decimal(1)), caps=Caps(), now=now)
         end = Settlement(0.1, input_tokens=70, output_tokens=30, price_usd=Decimal("0.25"))
-        settle_call(db, tenant_id, call_id, end, now=now)
-        enqueue(db, tenant_id, WorkKind.SUMMARIZE, "walk")
+        settle_call(scope, call_id, end, now=now)
+        enqueue(scope, WorkKind.SUMMARIZE, "walk")
     go("#/usage")
     tokens, price = tab.run("[...document.querySelectorAll('.days')].map((one) => one.ariaLabel)")
     assert "100 tokens" in tokens

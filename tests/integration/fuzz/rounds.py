@@ -10,6 +10,7 @@ import structlog
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from models import database as session
+from models.scope import Scope
 from models.settings import database_settings
 from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 from tests.integration.fuzz.run import Found, fuzz_round, open_door
@@ -32,6 +33,6 @@ def begin() -> None:
 def one_round(seed: int, number: int, requests: int) -> Found:
     """Send so many requests of a seed's round, as a tenant of its own."""
     with session.transaction() as db:
-        key = create_key(db, ensure_tenant(db, f"round {number}"), label="fuzz", scopes=SCOPES)
+        key = create_key(Scope(db, ensure_tenant(db, f"round {number}")), label="fuzz", scopes=SCOPES)
     with open_door(key) as door:
         return fuzz_round(door, f"{seed} {number}", requests).found

@@ -9,6 +9,7 @@ from models import database as session
 from models.due_work.fair_claim import Turns, claim_next
 from models.due_work.queue import Claim, WorkKind, enqueue
 from models.retention.tenant_policy import OPERATOR, RETENTION
+from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.fuzz.door import Door, Fault
 from workers.jobs.lifecycle import do_work
@@ -41,7 +42,7 @@ class Background:
         with session.transaction() as db:
             operator = ensure_tenant(db, OPERATOR)
             for key in ("tables", RETENTION):
-                enqueue(db, operator, WorkKind.SWEEP, key)
+                enqueue(Scope(db, operator), WorkKind.SWEEP, key)
             db.execute(_MAKE_DUE)
             db.execute(_BEFORE_ALL, {"key": first})
         for _ in range(most):

@@ -8,6 +8,7 @@ from models.learning.canary import find_canary, settle_canary, start_canary
 from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, activate_set, keep_set
 from models.learning.progress import LearningSettings, find_canary_share
 from models.plans.outcome import find_erased_plans
+from models.scope import Scope
 
 BY_NIGHT = "served to a share of sessions"
 CONFIRMED = "confirmed by later plans"
@@ -23,7 +24,7 @@ def settle(tenant_id: UUID, name: str, settings: LearningSettings) -> str:
     """
     place = SetPlace(tenant_id, SetKind.RANKING, name)
     with transaction() as db:
-        if find_canary(db, place) is None or find_erased_plans(db, tenant_id, name or None):
+        if find_canary(db, place) is None or find_erased_plans(Scope(db, tenant_id), name or None):
             return ""
         told = settle_canary(db, place, settings)
     return f"; {told}" if told else ""
@@ -45,7 +46,7 @@ def keep_judged(
         The outcome.
     """
     running = find_canary(db, place)
-    share = find_canary_share(db, place.tenant_id, settings).share if place.name else 0.0
+    share = find_canary_share(Scope(db, place.tenant_id), settings).share if place.name else 0.0
     is_better = new.state is SetState.ACTIVE
     state, told = new.state, new.reason
     if is_better and running is not None:

@@ -28,6 +28,7 @@ from models.plans.outcome import catalogs_with_erased_plans
 from models.preflight.decision import PAGE, join_decisions, load_decisions
 from models.preflight.labels import joined_through
 from models.preflight.policy import find_policy, preflight_settings
+from models.scope import Scope
 from workers.jobs.learn.ranking import learn_ranking
 from workers.jobs.lifecycle import LeaseLostError
 
@@ -48,11 +49,12 @@ def learn_categories(held: Claim, *, settings: LearningSettings) -> str:
     _join(held.tenant_id)
     place = SetPlace(held.tenant_id, SetKind.CATEGORIES, "")
     with transaction() as db:
+        scope = Scope(db, held.tenant_id)
         if not lock_lease(db, held):
             raise LeaseLostError
-        count_categories(db, held.tenant_id, half_life_days=settings.learn_half_life_days)
+        count_categories(scope, half_life_days=settings.learn_half_life_days)
         # Not what was joined just now: a replay joins too, and so does a run that dies before it fits.
-        through, known = joined_through(db, held.tenant_id), last_watermark(db, place)
+        through, known = joined_through(scope), last_watermark(db, place)
     if through <= known:
         return "no new decisions"
     past, config = _read(held.tenant_id, settings)
@@ -76,23 +78,24 @@ def learn_categories(held: Claim, *, settings: LearningSettings) -> str:
 def _join(tenant_id: UUID) -> None:
     joined = PAGE
     while joined == PAGE:
-        with transaction() as db:
-            joined = join_decisions(db, tenant_id, most=PAGE)
+        with Scope.write(tenant_id) as scope:
+            joined = join_decisions(scope, most=PAGE)
 
 
 def _read(tenant_id: UUID, settings: LearningSettings) -> tuple[list[PastDecision], PreflightRules]:
     """Read the newest decisions with a known turn, oldest first, and the policy in force."""
     with read_transaction() as db:
+        scope = Scope(db, tenant_id)
         since = database_now(db) - timedelta(days=HALF_LIVES * settings.learn_half_life_days)
-        known = (one for one in load_decisions(db, tenant_id, since=since) if one.used is not None)
+        known = (one for one in load_decisions(scope, since=since) if one.used is not None)
         past = list(deque(known, maxlen=MOST_DECISIONS))
-        config = _policy(db, tenant_id)
+        config = _policy(scope)
     return past, config
 
 
-def _policy(db: Transaction, tenant_id: UUID) -> PreflightRules:
+def _policy(scope: Scope) -> PreflightRules:
     base = preflight_settings().policy
-    stored = find_policy(db, tenant_id)
+    stored = find_policy(scope)
     return read_config(stored.config, base=base) if stored else base
 
 
@@ -177,7 +180,7 @@ def ask_for_the_night(db: Transaction, operator: UUID, now: datetime, settings: 
     """
     if now.hour < settings.learn_at_hour_utc or not begin_night(db, now.date()):
         return False
-    enqueue(db, operator, WorkKind.LEARN, TENANTS)
+    enqueue(Scope(db, operator), WorkKind.LEARN, TENANTS)
     return True
 
 
@@ -211,7 +214,7 @@ def _ask_tenants(settings: LearningSettings) -> str:
             for tenant_id in page:
                 delay_s = settings.learn_spread_s * _place_of(tenant_id)
                 redrive(db, tenant_id, kind=WorkKind.LEARN, delay_s=delay_s)
-                enqueue(db, tenant_id, WorkKind.LEARN, NIGHT, delay_s=delay_s)
+                enqueue(Scope(db, tenant_id), WorkKind.LEARN, NIGHT, delay_s=delay_s)
         asked += len(page)
         if len(page) < _PAGE:
             return f"{asked} tenants asked to learn"
@@ -225,19 +228,20 @@ def _place_of(tenant_id: UUID) -> float:
 
 def _look_around(held: Claim, settings: LearningSettings) -> str:
     with transaction() as db:
+        scope = Scope(db, held.tenant_id)
         if not lock_lease(db, held):
             raise LeaseLostError
-        names = ask_for_catalogs(db, held.tenant_id)
-        focuses = count_focuses(db, held.tenant_id, half_life_days=settings.learn_half_life_days)
+        names = ask_for_catalogs(scope)
+        focuses = count_focuses(scope, half_life_days=settings.learn_half_life_days)
     categories = learn_categories(held, settings=settings)
     return f"{len(names)} catalogs to learn, {focuses} focuses counted, {categories}"
 
 
-def ask_for_catalogs(db: Transaction, tenant_id: UUID) -> list[str]:
+def ask_for_catalogs(scope: Scope) -> list[str]:
     """Request the learning of every catalog with new outcomes, with erased plans, or with a canary."""
-    erased = [catalog or "" for catalog in catalogs_with_erased_plans(db, tenant_id)]
-    names = sorted({*catalogs_to_learn(db, tenant_id), *erased, *catalogs_with_canary(db, tenant_id)})
-    enqueue_many(db, tenant_id, WorkKind.LEARN, [CATALOG + name for name in names])
+    erased = [catalog or "" for catalog in catalogs_with_erased_plans(scope)]
+    names = sorted({*catalogs_to_learn(scope), *erased, *catalogs_with_canary(scope)})
+    enqueue_many(scope, WorkKind.LEARN, [CATALOG + name for name in names])
     return names
 
 

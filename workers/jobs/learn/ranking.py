@@ -47,6 +47,7 @@ from models.learning.progress import (
 )
 from models.learning.served_set import StoredSet, load_set
 from models.plans.outcome import find_erased_plans, settle_erased_plans, settled_through
+from models.scope import Scope
 from workers.jobs.learn.canary import keep_judged, settle
 from workers.jobs.lifecycle import LeaseLostError
 
@@ -189,11 +190,12 @@ def _read_task(
     tenant_id: UUID, name: str, settings: LearningSettings, *, afresh: bool = False
 ) -> _RankingTask:
     catalog = name or None
-    with transaction() as db:
-        through = settled_through(db, tenant_id)
+    with Scope.write(tenant_id) as scope:
+        through = settled_through(scope)
     with read_transaction() as db:
-        erased = find_erased_plans(db, tenant_id, catalog)
-        before = find_counted(db, tenant_id, name)
+        scope = Scope(db, tenant_id)
+        erased = find_erased_plans(scope, catalog)
+        before = find_counted(scope, name)
         afresh = afresh or erased > 0
         state = None if afresh else _read_state(before, settings)
         counted = before if state else LearningCounts()
@@ -204,9 +206,9 @@ def _read_task(
             erased=erased,
             counted=counted,
             through=through,
-            new=count_outcomes(db, tenant_id, catalog, after_seq=counted.watermark, through_seq=through),
+            new=count_outcomes(scope, catalog, after_seq=counted.watermark, through_seq=through),
             state=state or State(half_life_days=settings.learn_half_life_days),
-            catalog=_load_catalog(db, tenant_id, name),
+            catalog=_load_catalog(scope, name),
             active=None if afresh else load_set(db, place, state=SetState.ACTIVE),
             observing=None if afresh else load_set(db, place, state=SetState.OBSERVING),
         )
@@ -224,8 +226,8 @@ def _read_state(counted: LearningCounts, settings: LearningSettings) -> State | 
     return state if state.half_life_days == settings.learn_half_life_days else None
 
 
-def _load_catalog(db: Transaction, tenant_id: UUID, name: str) -> Catalog | None:
-    version = load_version(db, tenant_id, name) if name else None
+def _load_catalog(scope: Scope, name: str) -> Catalog | None:
+    version = load_version(scope, name) if name else None
     return read_version(version.body, version.digest, version.novel_since) if version else None
 
 
@@ -255,10 +257,9 @@ def _count(
 def _read_plans(task: _RankingTask, settings: LearningSettings) -> Iterator[TeachingPlan]:
     after = task.counted.watermark
     while True:
-        with read_transaction() as db:
+        with Scope.read(task.place.tenant_id) as scope:
             page = read_page(
-                db,
-                task.place.tenant_id,
+                scope,
                 task.catalog_name,
                 after_seq=after,
                 through_seq=task.through,
@@ -323,7 +324,7 @@ def _keep(
     with transaction() as db:
         if not lock_lease(db, held):
             raise LeaseLostError
-        if not keep_counted(db, held.tenant_id, task.place.name, seen=task.seen, counted=counted):
+        if not keep_counted(Scope(db, held.tenant_id), task.place.name, seen=task.seen, counted=counted):
             outcome = "discarded: somebody else counted meanwhile"
         else:
             outcome = _keep_sets(db, task, made, settings) + task.told
@@ -336,7 +337,7 @@ def _keep(
 def _keep_sets(db: Transaction, task: _RankingTask, made: _Judged | None, settings: LearningSettings) -> str:
     if task.erased:
         retire_sets(db, task.place, reason=ERASED)
-        settle_erased_plans(db, task.place.tenant_id, task.catalog_name, seen=task.erased)
+        settle_erased_plans(Scope(db, task.place.tenant_id), task.catalog_name, seen=task.erased)
     if made is None:
         return "begun anew: no plans are left to teach"
     return keep_judged(db, task.place, made.new, made.confirmed, settings)

@@ -1,0 +1,63 @@
+"""A transaction with the tenant of its rows: the first argument of every query of one tenant."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+from uuid import UUID
+
+from models.database import (
+    Transaction,
+    best_effort_transaction,
+    brief_read_transaction,
+    read_transaction,
+    transaction,
+)
+from models.encryption.keys import TextCipher
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A transaction with the tenant of its rows.
+
+    Attributes:
+        db: The transaction.
+        tenant_id: The tenant that owns each row read or written.
+    """
+
+    db: Transaction
+    tenant_id: UUID
+
+    @cached_property
+    def cells(self) -> TextCipher:
+        """Sealing and opening of the tenant's text; the key is read once a scope."""
+        return TextCipher(self.db, self.tenant_id)
+
+    @classmethod
+    @contextmanager
+    def write(cls, tenant_id: UUID) -> Iterator[Self]:
+        """Open a transaction of a tenant, as `transaction` does."""
+        with transaction() as db:
+            yield cls(db, tenant_id)
+
+    @classmethod
+    @contextmanager
+    def read(cls, tenant_id: UUID) -> Iterator[Self]:
+        """Open a read-only transaction of a tenant, as `read_transaction` does."""
+        with read_transaction() as db:
+            yield cls(db, tenant_id)
+
+    @classmethod
+    @contextmanager
+    def brief_read(cls, tenant_id: UUID, timeout_ms: int) -> Iterator[Self]:
+        """Open a read-only transaction with a short time limit, as `brief_read_transaction` does."""
+        with brief_read_transaction(timeout_ms) as db:
+            yield cls(db, tenant_id)
+
+    @classmethod
+    @contextmanager
+    def best_effort(cls, tenant_id: UUID) -> Iterator[Self]:
+        """Open a transaction whose loss harms nobody, as `best_effort_transaction` does."""
+        with best_effort_transaction() as db:
+            yield cls(db, tenant_id)
