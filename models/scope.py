@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 from uuid import UUID
+
+from sqlalchemy import CursorResult, Executable
 
 from models.database import (
     Transaction,
@@ -28,6 +30,10 @@ class Scope:
 
     db: Transaction
     tenant_id: UUID
+
+    def execute(self, statement: Executable, **values: Any) -> CursorResult[*tuple[Any, ...]]:
+        """Run a statement that names its tenant `:tenant_id`, with other values by name."""
+        return self.db.execute(statement, {"tenant_id": self.tenant_id, **values})
 
     @cached_property
     def cells(self) -> TextCipher:

@@ -253,9 +253,10 @@ def tick() -> str:
     with transaction() as db:
         operator = ensure_tenant(db, OPERATOR)
         redrive(db, operator)
-        enqueue(Scope(db, operator), WorkKind.SWEEP, "tables")
-        enqueue(Scope(db, operator), WorkKind.SWEEP, CAPS, delay_s=worker_settings().cap_look_s)
+        scope = Scope(db, operator)
+        enqueue(scope, WorkKind.SWEEP, "tables")
+        enqueue(scope, WorkKind.SWEEP, CAPS, delay_s=worker_settings().cap_look_s)
         ask_for_the_night(db, operator, database_now(db), learning_settings())
-        enqueue(Scope(db, operator), WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
-        enqueue(Scope(db, operator), WorkKind.SWEEP, RETENTION, delay_s=retention_settings().retain_every_s)
+        enqueue(scope, WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
+        enqueue(scope, WorkKind.SWEEP, RETENTION, delay_s=retention_settings().retain_every_s)
     return "asked for what is regular"

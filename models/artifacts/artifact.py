@@ -158,7 +158,7 @@ def store_artifacts(scope: Scope, new: Iterable[NewArtifact]) -> frozenset[str]:
     if not rows:
         return frozenset()
     columns = {name: [row[name] for row in rows.values()] for name in next(iter(rows.values()))}
-    stored = scope.db.execute(_STORE, {"tenant_id": scope.tenant_id, **columns})
+    stored = scope.execute(_STORE, **columns)
     fresh = frozenset(artifact_id for artifact_id, is_fresh in stored if is_fresh)
     if seals() and len(fresh) < len(rows):
         mend(scope, columns)
@@ -193,16 +193,14 @@ _FIND = select(*_FACTS).where(
 
 def find_artifact(scope: Scope, artifact_id: str) -> ArtifactFacts | None:
     """Find the facts about an artifact; returns None when the tenant has no such artifact."""
-    row = scope.db.execute(_FIND, {"tenant_id": scope.tenant_id, "artifact_id": artifact_id}).one_or_none()
+    row = scope.execute(_FIND, artifact_id=artifact_id).one_or_none()
     return read_facts(scope.cells, row) if row else None
 
 
 def find_facts(scope: Scope, artifact_ids: Iterable[str]) -> dict[str, ArtifactFacts]:
     """Find the facts about the tenant's artifacts, by id; unknown and foreign ids are left out."""
     cells, wanted = scope.cells, sorted(set(artifact_ids))
-    rows = scope.db.execute(
-        select(*_FACTS).where(*_AMONG), {"tenant_id": scope.tenant_id, "artifact_ids": wanted}
-    )
+    rows = scope.execute(select(*_FACTS).where(*_AMONG), artifact_ids=wanted)
     return {row[0]: read_facts(cells, row) for row in rows}
 
 
@@ -212,7 +210,7 @@ def hold_artifact(scope: Scope, artifact_id: str) -> ArtifactFacts | None:
     Call before the transaction locks anything else.
     """
     held = _FIND.with_for_update(key_share=True, read=True)
-    row = scope.db.execute(held, {"tenant_id": scope.tenant_id, "artifact_id": artifact_id}).one_or_none()
+    row = scope.execute(held, artifact_id=artifact_id).one_or_none()
     return read_facts(scope.cells, row) if row else None
 
 
@@ -238,7 +236,7 @@ def load_contents(scope: Scope, artifact_ids: Iterable[str]) -> dict[str, str]:
     if not wanted:
         return {}
     cells = scope.cells
-    rows = scope.db.execute(_CONTENTS, {"tenant_id": scope.tenant_id, "artifact_ids": wanted})
+    rows = scope.execute(_CONTENTS, artifact_ids=wanted)
     return {row[0]: open_content(cells, row[0], row[1]) for row in rows}
 
 
@@ -251,10 +249,7 @@ _SLICE = text(
 
 def load_slice(scope: Scope, artifact_id: str, *, start: int, length: int) -> str | None:
     """Load characters `[start, start + length)` of an artifact's text; None for an unknown artifact."""
-    found = scope.db.execute(
-        _SLICE,
-        {"tenant_id": scope.tenant_id, "artifact_id": artifact_id, "first": start + 1, "length": length},
-    ).one_or_none()
+    found = scope.execute(_SLICE, artifact_id=artifact_id, first=start + 1, length=length).one_or_none()
     if found is None:
         return None
     part, is_whole = str(found[0]), bool(found[1])
@@ -273,9 +268,7 @@ def load_passages(scope: Scope, artifact_ids: Iterable[str], *, version: int) ->
     wanted = sorted(set(artifact_ids))
     if not wanted:
         return {}
-    rows = scope.db.execute(
-        _PASSAGES, {"tenant_id": scope.tenant_id, "artifact_ids": wanted, "version": version}
-    )
+    rows = scope.execute(_PASSAGES, artifact_ids=wanted, version=version)
     cells = scope.cells
     return {
         row[0]: cells.open_bytes("artifact.passages", row[1], row[0]) for row in rows if row[1] is not None

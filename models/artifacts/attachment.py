@@ -160,7 +160,7 @@ def load_attachments(scope: Scope, artifact_ids: Iterable[str]) -> dict[str, Sto
     wanted = sorted(set(artifact_ids))
     if not wanted:
         return {}
-    rows = scope.db.execute(_FIND, {"tenant_id": scope.tenant_id, "artifact_ids": wanted})
+    rows = scope.execute(_FIND, artifact_ids=wanted)
     cells = scope.cells
     return {row.artifact_id: _stored(cells, row) for row in rows}
 
@@ -227,16 +227,12 @@ def retitle(scope: Scope, artifact_ids: Iterable[str]) -> list[str]:
     Returns:
         The ids of artifacts with a changed or removed title.
     """
-    rows = scope.db.execute(
-        _TITLES, {"tenant_id": scope.tenant_id, "artifact_ids": sorted(set(artifact_ids))}
-    )
+    rows = scope.execute(_TITLES, artifact_ids=sorted(set(artifact_ids)))
     cells, changed = scope.cells, []
     for artifact_id, group in groupby(rows, key=lambda row: str(row.artifact_id)):
         title = _other_title(cells, artifact_id, list(group))
         if title is not None:
-            scope.db.execute(
-                _RETITLE, {"tenant_id": scope.tenant_id, "artifact_id": artifact_id, "title": title}
-            )
+            scope.execute(_RETITLE, artifact_id=artifact_id, title=title)
             changed.append(artifact_id)
     return changed
 

@@ -68,7 +68,7 @@ _LATEST = text(
 
 def load_text(scope: Scope, artifact_id: str) -> ArtifactText | None:
     """Load an artifact with the whole text; returns None when the artifact is gone."""
-    row = scope.db.execute(_TEXT, {"tenant_id": scope.tenant_id, "artifact_id": artifact_id}).one_or_none()
+    row = scope.execute(_TEXT, artifact_id=artifact_id).one_or_none()
     if row is None:
         return None
     cells = scope.cells
@@ -79,7 +79,7 @@ def load_text(scope: Scope, artifact_id: str) -> ArtifactText | None:
 
 def find_origin(scope: Scope, artifact_id: str) -> Origin | None:
     """Find the latest use in the present life of a session; returns None without any such use."""
-    row = scope.db.execute(_LATEST, {"tenant_id": scope.tenant_id, "artifact_id": artifact_id}).one_or_none()
+    row = scope.execute(_LATEST, artifact_id=artifact_id).one_or_none()
     return Origin(*row) if row else None
 
 
@@ -130,9 +130,7 @@ _OF_SESSION = text(
 
 def list_artifacts(scope: Scope, session_id: str, *, most: int) -> list[SessionArtifact]:
     """List the artifacts of a session's messages and uploads, the newest use first."""
-    found = scope.db.execute(
-        _OF_SESSION, {"tenant_id": scope.tenant_id, "session_id": session_id, "most": most}
-    ).all()
+    found = scope.execute(_OF_SESSION, session_id=session_id, most=most).all()
     facts = find_facts(scope, [row.artifact_id for row in found])
     return [
         SessionArtifact(facts[row.artifact_id], row.uses, row.last_seq)

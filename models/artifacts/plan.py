@@ -237,7 +237,7 @@ def want_plan(
     if state is None:
         found = find_plan(scope, key)
         return found.state if found else PlanState.WANTED
-    scope.db.execute(_TRIM, {"tenant_id": scope.tenant_id, "session_id": key.session_id, "most": most})
+    scope.execute(_TRIM, session_id=key.session_id, most=most)
     return PlanState(state)
 
 
@@ -341,9 +341,9 @@ def store_plan(
 
 def drop_session_plans(scope: Scope, session_id: str) -> int:
     """Delete the questions and plans of a session. Returns the number of deleted plans."""
-    return scope.db.execute(
+    return scope.execute(
         text("delete from artifact_plan where tenant_id = :tenant_id and session_id = :session_id"),
-        {"tenant_id": scope.tenant_id, "session_id": session_id},
+        session_id=session_id,
     ).rowcount
 
 
@@ -354,8 +354,8 @@ _OTHER_QUESTIONS = text(
 
 def drop_other_questions(scope: Scope, *, keyed: bool) -> int:
     """Delete the plans with question keys of the other kind; the plans are made again."""
-    asked = {"tenant_id": scope.tenant_id, "mark": MARK_OF_KEYED, "keyed": keyed}
-    return scope.db.execute(_OTHER_QUESTIONS, asked).rowcount
+    asked = {"mark": MARK_OF_KEYED, "keyed": keyed}
+    return scope.execute(_OTHER_QUESTIONS, **asked).rowcount
 
 
 def _of(cells: TextCipher, key: PlanKey) -> list[Any]:

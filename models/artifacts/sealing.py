@@ -70,10 +70,8 @@ def mend(scope: Scope, columns: Mapping[str, Sequence[object]]) -> None:
         columns: The rows to store, sealed with the tenant's present key, by column.
     """
     named = ("artifact_id", "content_sha256", "title", "preview", "content")
-    mended = scope.db.execute(
-        _MEND, {"tenant_id": scope.tenant_id, **{name: columns[name] for name in named}}
-    )
+    mended = scope.execute(_MEND, **{name: columns[name] for name in named})
     artifact_ids = list(mended.scalars())
     if artifact_ids:
         for statement in (_READ_BEFORE, _NAMED_BEFORE):
-            scope.db.execute(statement, {"tenant_id": scope.tenant_id, "artifact_ids": artifact_ids})
+            scope.execute(statement, artifact_ids=artifact_ids)

@@ -157,8 +157,8 @@ def tie_summaries(
         return
     owners = {"session_id": session_id, "user_id": user_id}
     forms = list(key_forms(scope.cells, key.focus_key))
-    asked = {"tenant_id": scope.tenant_id, "artifact_id": key.artifact_id, "focus_keys": forms}
-    scope.db.execute(_TIE, {**asked, **owners})
+    asked = {"artifact_id": key.artifact_id, "focus_keys": forms}
+    scope.execute(_TIE, **asked, **owners)
 
 
 _MINED = "mined"

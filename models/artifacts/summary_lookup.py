@@ -361,8 +361,8 @@ def load_for_question(
         keys: The keys of the question.
     """
     cells = scope.cells
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "artifact_ids": sorted(artifact_ids)}
-    stored = scope.db.execute(_FOR_QUESTION, {**asked, **keys.forms(cells)}).scalar_one()
+    asked = {"session_id": session_id, "artifact_ids": sorted(artifact_ids)}
+    stored = scope.execute(_FOR_QUESTION, **asked, **keys.forms(cells)).scalar_one()
     return read_for_question(cells, keys, artifact_ids, orjson.loads(stored))
 
 

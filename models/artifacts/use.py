@@ -112,7 +112,7 @@ def add_uses(scope: Scope, uses: Iterable[PlacedUse]) -> None:
     rows = [_row(cells, placed) for placed in uses]
     if rows:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
-        scope.db.execute(_ADD, {"tenant_id": scope.tenant_id, **columns})
+        scope.execute(_ADD, **columns)
 
 
 def _row(cells: TextCipher, placed: PlacedUse) -> dict[str, object]:
@@ -199,9 +199,9 @@ def load_uses(scope: Scope, session_id: str, *, after_seq: int, newest: int) -> 
         after_seq: Only uses after this message: 0, or the start of the session's present life.
         newest: Maximum number of uses, >= 1.
     """
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "after_seq": after_seq, "newest": newest}
+    asked = {"session_id": session_id, "after_seq": after_seq, "newest": newest}
     cells = scope.cells
-    return [_use(cells, session_id, row) for row in scope.db.execute(_OF_SESSION, asked)]
+    return [_use(cells, session_id, row) for row in scope.execute(_OF_SESSION, **asked)]
 
 
 def read_use(cells: TextCipher, session_id: str, row: Sequence[Any]) -> Use:
@@ -285,8 +285,8 @@ def load_results(
     """
     found: dict[int, dict[str, TakenResult]] = {}
     cells = scope.cells
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
-    for seq, artifact_id, content, tokens, wide in scope.db.execute(_RESULTS, asked):
+    asked = {"session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
+    for seq, artifact_id, content, tokens, wide in scope.execute(_RESULTS, **asked):
         whole = open_content(cells, artifact_id, content)
         found.setdefault(seq, {})[artifact_id] = TakenResult(whole, Count(tokens, wide))
     return dict(found)
@@ -312,5 +312,5 @@ def result_sizes(scope: Scope, session_id: str, *, from_seq: int, to_seq: int) -
         from_seq: First message.
         to_seq: Last message, included.
     """
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
-    return {row.seq: row.tokens for row in scope.db.execute(_SIZES, asked)}
+    asked = {"session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
+    return {row.seq: row.tokens for row in scope.execute(_SIZES, **asked)}

@@ -38,7 +38,7 @@ def load_earlier(scope: Scope, name: str, *, versions: int) -> list[tuple[str, s
     Returns:
         Digest and canonical text, the latest put first; empty when the catalog never lost an entry.
     """
-    found = scope.db.execute(_EARLIER, {"tenant_id": scope.tenant_id, "name": name, "versions": versions})
+    found = scope.execute(_EARLIER, name=name, versions=versions)
     return [(row.digest, row.body) for row in found]
 
 
@@ -232,17 +232,17 @@ def load_version(
     Returns:
         The version; None for an unknown or forgotten version.
     """
-    place = {"tenant_id": scope.tenant_id, "name": name}
-    row = scope.db.execute(_VERSION, {**place, "digest": digest}).mappings().one_or_none()
+    place = {"name": name}
+    row = scope.execute(_VERSION, **place, digest=digest).mappings().one_or_none()
     if row is None:
         return None
-    seen = scope.db.execute(_SEEN, place) if with_days else ()
+    seen = scope.execute(_SEEN, **place) if with_days else ()
     return CatalogVersion(name=name, novel_since={entry: (day - _EPOCH).days for entry, day in seen}, **row)
 
 
 def note_use(scope: Scope, name: str) -> None:
     """Note that a catalog is used now, unless noted within `USE_NOTED_EVERY`."""
-    scope.db.execute(_NOTE_USE, {"tenant_id": scope.tenant_id, "name": name, "every": USE_NOTED_EVERY})
+    scope.execute(_NOTE_USE, name=name, every=USE_NOTED_EVERY)
 
 
 def find_last_used(db: Transaction, *, most: int) -> list[tuple[UUID, str]]:
@@ -267,10 +267,7 @@ class CatalogInForce:
 
 def list_catalogs(scope: Scope) -> list[CatalogInForce]:
     """List every catalog of a tenant with the version in force, by name."""
-    return [
-        CatalogInForce(**row)
-        for row in scope.db.execute(_IN_FORCE, {"tenant_id": scope.tenant_id}).mappings()
-    ]
+    return [CatalogInForce(**row) for row in scope.execute(_IN_FORCE).mappings()]
 
 
 def delete_catalog(scope: Scope, name: str) -> dict[str, int]:
@@ -279,10 +276,10 @@ def delete_catalog(scope: Scope, name: str) -> dict[str, int]:
     Returns:
         Number of deleted rows by table; empty for an unknown catalog.
     """
-    place = {"tenant_id": scope.tenant_id, "name": name}
-    if scope.db.execute(_HOLD, place).one_or_none() is None:
+    place = {"name": name}
+    if scope.execute(_HOLD, **place).one_or_none() is None:
         return {}
-    return {table: scope.db.execute(statement, place).rowcount for table, statement in _DELETE.items()}
+    return {table: scope.execute(statement, **place).rowcount for table, statement in _DELETE.items()}
 
 
 _HOLD = text("select 1 from catalog where tenant_id = :tenant_id and name = :name for update")
@@ -385,8 +382,8 @@ _FORGET_ENTRIES = text(
 
 
 def _keep_entries(scope: Scope, name: str, ids: Iterable[str], now: datetime) -> None:
-    place = {"tenant_id": scope.tenant_id, "name": name}
+    place = {"name": name}
     present = list(ids)
-    scope.db.execute(_ADD_ENTRIES, {**place, "ids": present, "today": now.date()})
-    scope.db.execute(_MISS_ENTRIES, {**place, "ids": present, "now": now})
-    scope.db.execute(_FORGET_ENTRIES, {**place, "before": now - FORGET_ENTRIES_AFTER})
+    scope.execute(_ADD_ENTRIES, **place, ids=present, today=now.date())
+    scope.execute(_MISS_ENTRIES, **place, ids=present, now=now)
+    scope.execute(_FORGET_ENTRIES, **place, before=now - FORGET_ENTRIES_AFTER)

@@ -107,15 +107,15 @@ class FormKey:
 
 def load_form(scope: Scope, name: str, key: FormKey) -> bytes | None:
     """Read the prepared form of a catalog; None for none, and for a form of another state."""
-    place = {"tenant_id": scope.tenant_id, "name": name}
-    form: bytes | None = scope.db.execute(_LOAD, {**place, **_members(key)}).scalar()
+    place = {"name": name}
+    form: bytes | None = scope.execute(_LOAD, **place, **_members(key)).scalar()
     return form
 
 
 def has_form(scope: Scope, name: str, key: FormKey) -> bool:
     """Tell whether a catalog has a prepared form of a state."""
-    place = {"tenant_id": scope.tenant_id, "name": name}
-    return scope.db.execute(_HAS, {**place, **_members(key)}).scalar() is not None
+    place = {"name": name}
+    return scope.execute(_HAS, **place, **_members(key)).scalar() is not None
 
 
 def store_form(scope: Scope, name: str, key: FormKey, form: bytes) -> bool:
@@ -132,8 +132,8 @@ def store_form(scope: Scope, name: str, key: FormKey, form: bytes) -> bool:
     """
     if len(form) > MAX_FORM_BYTES:
         return False
-    values = {"tenant_id": scope.tenant_id, "name": name, **_members(key), "form": form}
-    return scope.db.execute(_STORE, values).rowcount > 0
+    values = {"name": name, **_members(key), "form": form}
+    return scope.execute(_STORE, **values).rowcount > 0
 
 
 def _members(key: FormKey) -> dict[str, object]:

@@ -102,15 +102,13 @@ _AT = text(
 
 def find_turn(scope: Scope, session_id: str, turn_id: str) -> StoredTurn | None:
     """Find a turn by the platform's id."""
-    return _one(
-        scope.db.execute(_BY_ID, {"tenant_id": scope.tenant_id, "session_id": session_id, "turn_id": turn_id})
-    )
+    return _one(scope.execute(_BY_ID, session_id=session_id, turn_id=turn_id))
 
 
 def newest_turn(scope: Scope, session: SessionState) -> StoredTurn | None:
     """Find a session's newest turn since the last reset."""
-    asked = {"tenant_id": scope.tenant_id, "session_id": session.session_id, "start_seq": session.start_seq}
-    return _one(scope.db.execute(_NEWEST, asked))
+    asked = {"session_id": session.session_id, "start_seq": session.start_seq}
+    return _one(scope.execute(_NEWEST, **asked))
 
 
 def _one(found: Any) -> StoredTurn | None:
@@ -120,8 +118,8 @@ def _one(found: Any) -> StoredTurn | None:
 
 def find_turns_at(scope: Scope, session_id: str, indexes: Sequence[int]) -> list[AcceptedTurn]:
     """Find the places of turns by index, oldest first; missing turns are passed over."""
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "indexes": list(indexes)}
-    return [AcceptedTurn(*row) for row in scope.db.execute(_AT, asked)] if indexes else []
+    asked = {"session_id": session_id, "indexes": list(indexes)}
+    return [AcceptedTurn(*row) for row in scope.execute(_AT, **asked)] if indexes else []
 
 
 def accept_turns(
@@ -200,9 +198,9 @@ def _lock_with_turns(scope: Scope, turns: Sequence[NewTurn]) -> tuple[dict[str, 
     """
     wanted = sorted({turn.session_id for turn in turns})
     places = json_of([{"session_id": turn.session_id, "turn_id": turn.turn_id} for turn in turns])
-    given = {"tenant_id": scope.tenant_id, "places": places}
+    given = {"places": places}
     sessions, known, is_late = dict[str, SessionState](), _Known(), False
-    for row in scope.db.execute(_LOCK_WITH_TURNS, {**given, "session_ids": wanted}):
+    for row in scope.execute(_LOCK_WITH_TURNS, **given, session_ids=wanted):
         session = sessions[row[0]] = SessionState(*row[:_STATE])
         is_late |= session.last_turn_index > (row.seen_turn_index or 0)
         if row.turn_id is not None:
@@ -210,7 +208,7 @@ def _lock_with_turns(scope: Scope, turns: Sequence[NewTurn]) -> tuple[dict[str, 
     if len(sessions) < len(wanted):
         sessions, is_late = create_missing(scope, wanted, sessions), True
     if is_late:
-        for row in scope.db.execute(_FIND_TURNS, given):
+        for row in scope.execute(_FIND_TURNS, **given):
             known[row[0], row.turn_id] = _found(row[0], row[1:])
     return sessions, known
 
@@ -316,7 +314,6 @@ def extend_turn(scope: Scope, session: SessionState, turn: StoredTurn, more: New
     last_seq = session.last_seq + len(more.messages)
     cells = scope.cells
     asked = {
-        "tenant_id": scope.tenant_id,
         "session_id": more.session_id,
         "turn_index": turn.turn_index,
         "last_seq": last_seq,
@@ -324,7 +321,7 @@ def extend_turn(scope: Scope, session: SessionState, turn: StoredTurn, more: New
         "model": more.model,
         "context_window": more.context_window,
     }
-    scope.db.execute(_EXTEND, {**asked, "messages": json_of(list(message_rows(cells, more, place)))})
+    scope.execute(_EXTEND, **asked, messages=json_of(list(message_rows(cells, more, place))))
     store_artifacts(scope, more.artifacts)
     _add_uses(scope, place.first_seq, turn, more)
     return replace(
@@ -352,5 +349,5 @@ def close_turn(scope: Scope, session_id: str, turn: StoredTurn, digest: bytes) -
         turn: The turn.
         digest: Digest of all messages of the turn.
     """
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "turn_index": turn.turn_index}
-    scope.db.execute(_CLOSE, {**asked, "digest": scope.cells.digest(digest)})
+    asked = {"session_id": session_id, "turn_index": turn.turn_index}
+    scope.execute(_CLOSE, **asked, digest=scope.cells.digest(digest))

@@ -92,14 +92,14 @@ def fork_session(
         model=source.model,
         context_window=source.context_window,
     )
-    copied = {"tenant_id": scope.tenant_id, "source": source.session_id, "target": target_id}
+    copied = {"source": source.session_id, "target": target_id}
     span = {"start_seq": source.start_seq, "last_seq": last.last_seq}
-    rows = scope.db.execute(_TURNS, {**copied, **span}).all()
+    rows = scope.execute(_TURNS, **copied, **span).all()
     turns = [_copied(target_id, row, messages) for row in rows]
     fresh = [(turn, place, begun.generation) for turn, place in turns if turn.messages]
     append_turns(scope, fresh, [state])
-    scope.db.execute(_KEEP_TIMES, copied)
-    scope.db.execute(_BEGIN, {**copied, **span})
+    scope.execute(_KEEP_TIMES, **copied)
+    scope.execute(_BEGIN, **copied, **span)
     _copy_uses(scope, source, target_id, last)
     version = _copy_summary(scope, source, begun, last)
     after = lock_existing(scope, [target_id])[target_id]

@@ -61,15 +61,8 @@ _OLDEST_FIRST = (
 
 def load_newest(scope: Scope, session_id: str, *, after_seq: int, up_to_seq: int, most: int) -> list[Message]:
     """Load the newest messages of `(after_seq, up_to_seq]`, at most `most`, oldest first."""
-    rows = scope.db.execute(
-        _NEWEST_FIRST,
-        {
-            "tenant_id": scope.tenant_id,
-            "session_id": session_id,
-            "after_seq": after_seq,
-            "up_to_seq": up_to_seq,
-            "most": most,
-        },
+    rows = scope.execute(
+        _NEWEST_FIRST, session_id=session_id, after_seq=after_seq, up_to_seq=up_to_seq, most=most
     ).all()
     return _messages(scope, session_id, reversed(rows))
 
@@ -100,15 +93,8 @@ def read_newest(cells: TextCipher, session_id: str, rows: Iterable[Sequence[Any]
 
 def load_oldest(scope: Scope, session_id: str, *, after_seq: int, up_to_seq: int, most: int) -> list[Message]:
     """Load the oldest messages of `(after_seq, up_to_seq]`, at most `most`, oldest first."""
-    rows = scope.db.execute(
-        _OLDEST_FIRST,
-        {
-            "tenant_id": scope.tenant_id,
-            "session_id": session_id,
-            "after_seq": after_seq,
-            "up_to_seq": up_to_seq,
-            "most": most,
-        },
+    rows = scope.execute(
+        _OLDEST_FIRST, session_id=session_id, after_seq=after_seq, up_to_seq=up_to_seq, most=most
     )
     return _messages(scope, session_id, rows)
 
@@ -117,9 +103,7 @@ def load_messages(scope: Scope, session_id: str, seqs: Collection[int]) -> list[
     """Load single messages, oldest first; missing messages are passed over."""
     if not seqs:
         return []
-    rows = scope.db.execute(
-        _CHOSEN, {"tenant_id": scope.tenant_id, "session_id": session_id, "seqs": sorted(seqs)}
-    )
+    rows = scope.execute(_CHOSEN, session_id=session_id, seqs=sorted(seqs))
     return _messages(scope, session_id, rows)
 
 
@@ -176,7 +160,7 @@ _PAUSES = text(
 def has_pauses(scope: Scope, session_id: str, *, longer_than_s: float) -> bool:
     """Check whether any of a session's newest turns came in after a longer pause."""
     asked = {"longer_than_s": longer_than_s, "most": PAUSE_TURNS}
-    found = scope.db.execute(_PAUSES, {"tenant_id": scope.tenant_id, "session_id": session_id, **asked})
+    found = scope.execute(_PAUSES, session_id=session_id, **asked)
     return bool(found.scalar_one())
 
 
@@ -261,15 +245,15 @@ def load_turns(
     Returns:
         The turns, and the place to read on: the first message of the first omitted turn, or None.
     """
-    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
+    place = {"session_id": session_id}
     bounds = {"from_seq": from_seq, "to_seq": to_seq, "most": most_messages + 1}
-    turns = [LoggedTurn(*row) for row in scope.db.execute(_TURNS_TOUCHING, place | bounds)]
+    turns = [LoggedTurn(*row) for row in scope.execute(_TURNS_TOUCHING, **place, **bounds)]
     if not turns:
         return [], None
     chosen = turns[: _fitting([turn.length for turn in turns], most_messages)]
     ends = {"from_seq": chosen[0].first_seq, "to_seq": chosen[-1].last_seq}
     statement = _SIZES.format(size=_BEFORE_SEALING if has_masters() else _AS_WRITTEN)
-    sizes = {row[0]: int(row[1]) for row in scope.db.execute(text(statement), place | ends)}
+    sizes = {row[0]: int(row[1]) for row in scope.execute(text(statement), **place, **ends)}
     chosen = chosen[: _fitting([sizes.get(turn.turn_index, 0) for turn in chosen], most_bytes)]
     left = turns[len(chosen) :]
     return _with_messages(scope, session_id, chosen), left[0].first_seq if left else None

@@ -81,8 +81,8 @@ _ROWS = text(
 
 def count_turns(scope: Scope, session_id: str) -> int:
     """Count the turns that a session still has."""
-    wanted = {"tenant_id": scope.tenant_id, "session_ids": [session_id], "updated_since": None}
-    return next((ListedSession(*row).turns for row in scope.db.execute(_ROWS, wanted)), 0)
+    wanted = {"session_ids": [session_id], "updated_since": None}
+    return next((ListedSession(*row).turns for row in scope.execute(_ROWS, **wanted)), 0)
 
 
 def list_sessions(
@@ -100,11 +100,11 @@ def list_sessions(
         The page, and the id after which the next page begins; None at the end.
     """
     scanned = MOST_SCANNED if wanted.updated_since else most
-    place = {"tenant_id": scope.tenant_id, "after": after, "prefix": wanted.prefix, "user_id": wanted.user_id}
+    place = {"after": after, "prefix": wanted.prefix, "user_id": wanted.user_id}
     statement = _OF_USER if wanted.user_id is not None else _IN_ORDER
-    ids: Sequence[str] = scope.db.execute(text(statement), {**place, "scanned": scanned}).scalars().all()
-    asked = {"tenant_id": scope.tenant_id, "session_ids": ids, "updated_since": wanted.updated_since}
-    found = [ListedSession(*row) for row in scope.db.execute(_ROWS, asked)] if ids else []
+    ids: Sequence[str] = scope.execute(text(statement), **place, scanned=scanned).scalars().all()
+    asked = {"session_ids": ids, "updated_since": wanted.updated_since}
+    found = [ListedSession(*row) for row in scope.execute(_ROWS, **asked)] if ids else []
     if len(found) > most:
         return found[:most], found[most - 1].session_id
     return found, ids[-1] if len(ids) == scanned else None
@@ -141,8 +141,8 @@ def list_users(scope: Scope, *, prefix: str, after: str, most: int) -> tuple[lis
         The page, and the id after which the next page begins; None at the end.
     """
     scanned = MOST_SCANNED if prefix else most
-    asked = {"tenant_id": scope.tenant_id, "after": after, "scanned": scanned}
-    ids = list(scope.db.execute(_USERS, asked).scalars())
+    asked = {"after": after, "scanned": scanned}
+    ids = list(scope.execute(_USERS, **asked).scalars())
     found = [user_id for user_id in ids if user_id.startswith(prefix)]
     if len(found) > most:
         return found[:most], found[most - 1]

@@ -199,7 +199,7 @@ def append_turns(
         "messages": json_of(messages),
         "sessions": json_of([_session_row(session) for session in sessions]),
     }
-    scope.db.execute(_APPEND, {"tenant_id": scope.tenant_id, **given})
+    scope.execute(_APPEND, **given)
     _keep_results(scope, fresh)
 
 

@@ -236,22 +236,20 @@ _DROP_OF_USER = text("delete from served_window where tenant_id = :tenant_id and
 
 def drop_windows(scope: Scope, session_id: str) -> int:
     """Delete a session's windows, and the windows of other sessions with passages of the session."""
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "sources": [session_id]}
-    return scope.db.execute(_DROP, asked).rowcount
+    asked = {"session_id": session_id, "sources": [session_id]}
+    return scope.execute(_DROP, **asked).rowcount
 
 
 def drop_windows_with(scope: Scope, artifact_ids: Collection[str]) -> int:
     """Delete the windows with any of the artifacts, in any session."""
     if not artifact_ids:
         return 0
-    return scope.db.execute(
-        _DROP_WITH, {"tenant_id": scope.tenant_id, "sources": sorted(artifact_ids)}
-    ).rowcount
+    return scope.execute(_DROP_WITH, sources=sorted(artifact_ids)).rowcount
 
 
 def drop_windows_of_user(scope: Scope, user_id: str) -> int:
     """Delete the windows of requests by a user, in any session."""
-    return scope.db.execute(_DROP_OF_USER, {"tenant_id": scope.tenant_id, "user_id": user_id}).rowcount
+    return scope.execute(_DROP_OF_USER, user_id=user_id).rowcount
 
 
 _DROP_OLD = text(

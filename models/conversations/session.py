@@ -147,7 +147,7 @@ def create_missing(
         missing = [session_id for session_id in wanted if session_id not in locked]
         if not missing:
             break
-        scope.db.execute(_CREATE, {"tenant_id": scope.tenant_id, "session_ids": missing})
+        scope.execute(_CREATE, session_ids=missing)
         locked |= lock_existing(scope, missing)
     return locked
 
@@ -182,7 +182,7 @@ _LOCK = (
 
 def lock_existing(scope: Scope, session_ids: Sequence[str]) -> dict[str, SessionState]:
     """Lock the existing sessions until the transaction ends, and create none."""
-    rows = scope.db.execute(_LOCK, {"tenant_id": scope.tenant_id, "session_ids": list(session_ids)})
+    rows = scope.execute(_LOCK, session_ids=list(session_ids))
     return {row[0]: SessionState(*row) for row in rows}
 
 
@@ -207,9 +207,7 @@ def claim_session(scope: Scope, session_id: str) -> SessionState | None:
     found = lock_existing(scope, [session_id]).get(session_id)
     if found is not None:
         return found
-    begun = scope.db.execute(
-        _CLAIM, {"tenant_id": scope.tenant_id, "session_id": session_id}
-    ).scalar_one_or_none()
+    begun = scope.execute(_CLAIM, session_id=session_id).scalar_one_or_none()
     return lock_existing(scope, [session_id]).get(session_id) if begun else None
 
 

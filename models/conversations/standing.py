@@ -275,10 +275,10 @@ def find_standing(scope: Scope, session_id: str, model: str | None = None) -> Se
 
     The limit is the limit of `model`, or of the model that answered last, for this session.
     """
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id}
+    asked = {"session_id": session_id}
     if model is None:
-        model = scope.db.execute(_LAST_MODEL, asked).scalar_one_or_none()
-    row = scope.db.execute(STANDING_QUERY, {**asked, **names_of(model)}).one_or_none()
+        model = scope.execute(_LAST_MODEL, **asked).scalar_one_or_none()
+    row = scope.execute(STANDING_QUERY, **asked, **names_of(model)).one_or_none()
     return None if row is None else read_standing(scope, session_id, row)
 
 

@@ -194,9 +194,7 @@ def enqueue_each(
     if not delays:
         return
     asked = [{"kind": kind, "key": key, "delay_s": delays[kind, key]} for kind, key in sorted(delays)]
-    scope.db.execute(
-        _wish(awaited), {"tenant_id": scope.tenant_id, "asked": json_of(asked), "trace": present_trace()}
-    )
+    scope.execute(_wish(awaited), asked=json_of(asked), trace=present_trace())
     for kind in sorted({kind for kind, _ in delays} if awaited else ()):
         scope.db.execute(_WAKE, {"kind": kind})
 

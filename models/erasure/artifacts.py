@@ -66,8 +66,8 @@ _FORGET_PLACES = text(
 
 def forget_uses(scope: Scope, session_id: str, seqs: Collection[int], receipt: Receipt) -> set[str]:
     """Delete all uses in messages. Returns the artifact ids, for `release`."""
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "seqs": sorted(seqs)}
-    return _named(scope.db.execute(_FORGET, asked).scalars().all(), receipt)
+    asked = {"session_id": session_id, "seqs": sorted(seqs)}
+    return _named(scope.execute(_FORGET, **asked).scalars().all(), receipt)
 
 
 def forget_places(
@@ -75,12 +75,11 @@ def forget_places(
 ) -> set[str]:
     """Delete single uses, each given by message and place in the message. Returns the artifact ids."""
     asked = {
-        "tenant_id": scope.tenant_id,
         "session_id": session_id,
         "seqs": [seq for seq, _ in places],
         "places": [place for _, place in places],
     }
-    return _named(scope.db.execute(_FORGET_PLACES, asked).scalars().all(), receipt) if places else set()
+    return _named(scope.execute(_FORGET_PLACES, **asked).scalars().all(), receipt) if places else set()
 
 
 def _named(artifact_ids: Sequence[str | None], receipt: Receipt) -> set[str]:
@@ -108,9 +107,9 @@ _FORGET_READ = text(
 def retell(scope: Scope, session_id: str, retold: Iterable[Retold], receipt: Receipt) -> None:
     """Store the subject of an edited call with its results; nothing of the former subject stays."""
     for one in retold:
-        asked = {"tenant_id": scope.tenant_id, "session_id": session_id, **one.__dict__}
-        if not scope.db.execute(_RETELL, asked).all():
-            receipt.count("artifact_use", scope.db.execute(_FORGET_READ, asked).rowcount)
+        asked = {"session_id": session_id, **one.__dict__}
+        if not scope.execute(_RETELL, **asked).all():
+            receipt.count("artifact_use", scope.execute(_FORGET_READ, **asked).rowcount)
 
 
 _LOCK = text(
@@ -137,7 +136,7 @@ def exchange(
         receipt: Receipt to count in.
     """
     fresh = {entry.artifact.artifact_id for entry in new.artifacts}
-    scope.db.execute(_LOCK, {"tenant_id": scope.tenant_id, "artifact_ids": sorted(old | fresh)})
+    scope.execute(_LOCK, artifact_ids=sorted(old | fresh))
     store_artifacts(scope, new.artifacts)
     session_id, turn_index, seq = place
     add_uses(scope, [PlacedUse(session_id, turn_index, seq - use.message, use) for use in new.uses])
@@ -166,8 +165,8 @@ def release(scope: Scope, artifact_ids: Collection[str], receipt: Receipt) -> No
     drop_artifact_work(scope, gone, receipt)
     staying = sorted(set(artifact_ids) - set(gone))
     if staying:
-        asked = {"tenant_id": scope.tenant_id, "artifact_ids": staying}
-        receipt.count("artifact_summary", scope.db.execute(_NOBODYS_READINGS, asked).rowcount)
+        asked = {"artifact_ids": staying}
+        receipt.count("artifact_summary", scope.execute(_NOBODYS_READINGS, **asked).rowcount)
 
 
 _TITLED_READINGS = text(
@@ -186,9 +185,9 @@ def forget_titles(scope: Scope, artifact_ids: Collection[str], receipt: Receipt)
     retitled = retitle(scope, artifact_ids)
     if not retitled:
         return
-    asked = {"tenant_id": scope.tenant_id, "artifact_ids": retitled}
-    receipt.count("artifact_summary", scope.db.execute(_TITLED_READINGS, asked).rowcount)
-    receipt.count("artifact_plan", scope.db.execute(_TITLED_PLANS, asked).rowcount)
+    asked = {"artifact_ids": retitled}
+    receipt.count("artifact_summary", scope.execute(_TITLED_READINGS, **asked).rowcount)
+    receipt.count("artifact_plan", scope.execute(_TITLED_PLANS, **asked).rowcount)
     drop_artifact_work(scope, retitled, receipt)
     read_again(scope, retitled, receipt)
 
@@ -200,8 +199,6 @@ def read_again(scope: Scope, artifact_ids: Collection[str], receipt: Receipt) ->
     """Request new readings of the still existing artifacts."""
     if not artifact_ids:
         return
-    there = (
-        scope.db.execute(_THERE, {"tenant_id": scope.tenant_id, "ids": sorted(artifact_ids)}).scalars().all()
-    )
+    there = scope.execute(_THERE, ids=sorted(artifact_ids)).scalars().all()
     enqueue_many(scope, WorkKind.ARTIFACT, there)
     receipt.asked |= {(WorkKind.ARTIFACT, artifact_id) for artifact_id in there}

@@ -39,8 +39,8 @@ def revoke_work(scope: Scope, session_id: str, receipt: Receipt) -> None:
     The workers can store nothing any more, finished chunks included, and the work begins again at once. The
     caller holds the session's row: a worker with a lease waits for no more than the key of the row.
     """
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "others": _KEYED_OTHERWISE}
-    kinds = scope.db.execute(_REVOKE, asked).scalars()
+    asked = {"session_id": session_id, "others": _KEYED_OTHERWISE}
+    kinds = scope.execute(_REVOKE, **asked).scalars()
     receipt.asked |= {(WorkKind(kind), session_id) for kind in kinds}
     forget_refusals(scope, WorkKind.SUMMARIZE, session_id)
 
@@ -82,10 +82,10 @@ def rewind_index(scope: Scope, session_id: str, *, from_seq: int) -> tuple[int, 
     Returns:
         Number of deleted passages, and True if the index reached the message.
     """
-    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
-    removed, rewound = scope.db.execute(_REWIND, {**place, "from_seq": from_seq}).one()
+    place = {"session_id": session_id}
+    removed, rewound = scope.execute(_REWIND, **place, from_seq=from_seq).one()
     if removed:
-        scope.db.execute(_UNUSED_TERMS, place)
+        scope.execute(_UNUSED_TERMS, **place)
     return int(removed), bool(rewound)
 
 
@@ -110,7 +110,7 @@ def drop_readings(scope: Scope, session_id: str, receipt: Receipt) -> set[str]:
     Returns:
         The artifacts, for a new reading with the session's present words.
     """
-    gone = scope.db.execute(_READINGS, {"tenant_id": scope.tenant_id, "session_id": session_id}).all()
+    gone = scope.execute(_READINGS, session_id=session_id).all()
     _count_readings(scope, gone, receipt)
     receipt.count("artifact_plan", drop_session_plans(scope, session_id))
     return {row.artifact_id for row in gone}
@@ -118,7 +118,7 @@ def drop_readings(scope: Scope, session_id: str, receipt: Receipt) -> set[str]:
 
 def drop_readings_of_user(scope: Scope, user_id: str, receipt: Receipt) -> None:
     """Delete the artifact summaries for a user's words, in any session or without a session."""
-    gone = scope.db.execute(_USER_READINGS, {"tenant_id": scope.tenant_id, "user_id": user_id}).all()
+    gone = scope.execute(_USER_READINGS, user_id=user_id).all()
     _count_readings(scope, gone, receipt)
 
 
@@ -127,7 +127,7 @@ def _count_readings(scope: Scope, gone: Sequence[Any], receipt: Receipt) -> None
     receipt.count("artifact_summary", len(gone))
     if gone:
         keys = {form for row in gone for form in _forms(scope, row)}
-        borrowed = scope.db.execute(_BORROWED, {"tenant_id": scope.tenant_id, "focus_keys": sorted(keys)})
+        borrowed = scope.execute(_BORROWED, focus_keys=sorted(keys))
         receipt.count("artifact_summary", borrowed.rowcount)
 
 
@@ -165,23 +165,19 @@ _OF_USER = text("select plan_id from plan_history where tenant_id = :tenant_id a
 def drop_plans_of_turns(scope: Scope, session_id: str, turns: Mapping[int, str], receipt: Receipt) -> None:
     """Delete the plans that may hold words of the turns, given by index and id."""
     chosen = {"session_id": session_id, "turn_ids": sorted(turns.values()), "first_turn": min(turns)}
-    gone = scope.db.execute(_OF_TURNS, {"tenant_id": scope.tenant_id, **chosen}).scalars().all()
+    gone = scope.execute(_OF_TURNS, **chosen).scalars().all()
     receipt.count("plan_history", drop_plans(scope, gone, receipt))
 
 
 def drop_plans_of_session(scope: Scope, session_id: str, receipt: Receipt) -> None:
     """Delete all plans of a session."""
-    gone = (
-        scope.db.execute(_OF_SESSION, {"tenant_id": scope.tenant_id, "session_id": session_id})
-        .scalars()
-        .all()
-    )
+    gone = scope.execute(_OF_SESSION, session_id=session_id).scalars().all()
     receipt.count("plan_history", drop_plans(scope, gone, receipt))
 
 
 def drop_plans_of_user(scope: Scope, user_id: str, receipt: Receipt) -> None:
     """Delete all plans of a user, in any session or without a session."""
-    gone = scope.db.execute(_OF_USER, {"tenant_id": scope.tenant_id, "user_id": user_id}).scalars().all()
+    gone = scope.execute(_OF_USER, user_id=user_id).scalars().all()
     receipt.count("plan_history", drop_plans(scope, gone, receipt))
 
 
@@ -210,8 +206,8 @@ _WORK = text("delete from due_work where tenant_id = :tenant_id and kind = :kind
 
 
 def _drop_work(scope: Scope, kind: WorkKind, keys: Sequence[str]) -> int:
-    asked = {"tenant_id": scope.tenant_id, "kind": kind.value, "keys": list(keys)}
-    return scope.db.execute(_WORK, asked).rowcount
+    asked = {"kind": kind.value, "keys": list(keys)}
+    return scope.execute(_WORK, **asked).rowcount
 
 
 _SESSION_WORK = text(
@@ -221,8 +217,8 @@ _SESSION_WORK = text(
 
 def drop_session_work(scope: Scope, session_id: str, receipt: Receipt) -> None:
     """Delete the work of a session; a working process loses the lease. The caller holds the session's row."""
-    asked = {"tenant_id": scope.tenant_id, "session_id": session_id, "others": _KEYED_OTHERWISE}
-    receipt.count("due_work", scope.db.execute(_SESSION_WORK, asked).rowcount)
+    asked = {"session_id": session_id, "others": _KEYED_OTHERWISE}
+    receipt.count("due_work", scope.execute(_SESSION_WORK, **asked).rowcount)
 
 
 _ARTIFACT_WORK = text(
@@ -241,8 +237,8 @@ an event, with the artifact first and the work second.
 def drop_artifact_work(scope: Scope, artifact_ids: Sequence[str], receipt: Receipt) -> None:
     """Delete the work of deleted artifacts."""
     if artifact_ids:
-        asked = {"tenant_id": scope.tenant_id, "artifact_ids": list(artifact_ids)}
-        receipt.count("due_work", scope.db.execute(_ARTIFACT_WORK, asked).rowcount)
+        asked = {"artifact_ids": list(artifact_ids)}
+        receipt.count("due_work", scope.execute(_ARTIFACT_WORK, **asked).rowcount)
 
 
 _DECISIONS = text(
@@ -254,8 +250,6 @@ _TOPIC = text("delete from preflight_session where tenant_id = :tenant_id and se
 
 def drop_decisions(scope: Scope, session_id: str, turns: Sequence[int], receipt: Receipt) -> None:
     """Delete the preflight decisions of turns, and the last topic of the session."""
-    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
-    receipt.count(
-        "preflight_decision", scope.db.execute(_DECISIONS, {**place, "turns": list(turns)}).rowcount
-    )
-    receipt.count("preflight_session", scope.db.execute(_TOPIC, place).rowcount)
+    place = {"session_id": session_id}
+    receipt.count("preflight_decision", scope.execute(_DECISIONS, **place, turns=list(turns)).rowcount)
+    receipt.count("preflight_session", scope.execute(_TOPIC, **place).rowcount)

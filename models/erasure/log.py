@@ -286,14 +286,7 @@ def touch_turns(scope: Scope, session_id: str, growth: Mapping[int, int]) -> tup
     Returns:
         Turn ids by index, and the first message of the first turn.
     """
-    rows = scope.db.execute(
-        _TOUCH,
-        {
-            "tenant_id": scope.tenant_id,
-            "session_id": session_id,
-            "changed": CHANGED,
-            "indexes": list(growth),
-            "growths": list(growth.values()),
-        },
+    rows = scope.execute(
+        _TOUCH, session_id=session_id, changed=CHANGED, indexes=list(growth), growths=list(growth.values())
     ).all()
     return {row.turn_index: row.turn_id for row in rows}, min(row.first_seq for row in rows)

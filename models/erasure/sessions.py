@@ -99,7 +99,7 @@ _USES = text(
 
 
 def _uses(scope: Scope, session_id: str) -> Sequence[str]:
-    return scope.db.execute(_USES, {"tenant_id": scope.tenant_id, "session_id": session_id}).scalars().all()
+    return scope.execute(_USES, session_id=session_id).scalars().all()
 
 
 _DELETE = {
@@ -109,7 +109,7 @@ _DELETE = {
 
 
 def _delete_rows(scope: Scope, table: str, session_id: str) -> int:
-    return scope.db.execute(_DELETE[table], {"tenant_id": scope.tenant_id, "session_id": session_id}).rowcount
+    return scope.execute(_DELETE[table], session_id=session_id).rowcount
 
 
 _REMEMBER = text(
@@ -123,7 +123,7 @@ def _remember(scope: Scope, generation: int) -> None:
 
     See `lock_sessions`.
     """
-    scope.db.execute(_REMEMBER, {"tenant_id": scope.tenant_id, "generation": generation})
+    scope.execute(_REMEMBER, generation=generation)
 
 
 _SESSIONS = text(
@@ -134,7 +134,7 @@ _SESSIONS = text(
 
 def sessions_of_user(scope: Scope, user_id: str) -> Sequence[str]:
     """Find the sessions with a turn of the user."""
-    return scope.db.execute(_SESSIONS, {"tenant_id": scope.tenant_id, "user_id": user_id}).scalars().all()
+    return scope.execute(_SESSIONS, user_id=user_id).scalars().all()
 
 
 _IS_SHARED = text(
@@ -167,15 +167,15 @@ def erase_user_from(scope: Scope, user_id: str, session_id: str) -> Receipt:
         user_id: The user.
         session_id: The session.
     """
-    place = {"tenant_id": scope.tenant_id, "session_id": session_id, "user_id": user_id}
+    place = {"session_id": session_id, "user_id": user_id}
     take_time(scope.db)
     session = claim_session(scope, session_id)
-    if not scope.db.execute(_IS_SHARED, place).scalar_one():
+    if not scope.execute(_IS_SHARED, **place).scalar_one():
         return _erase(scope, session_id, session)
-    seqs = scope.db.execute(_SEQS, place).scalars().all()
+    seqs = scope.execute(_SEQS, **place).scalars().all()
     changed = remove_messages(scope, session_id, seqs, reach=WHOLE_LOG) if seqs else None
     receipt = changed.receipt if changed else Receipt()
-    receipt.count("turn", scope.db.execute(_TURNS, place).rowcount)
+    receipt.count("turn", scope.execute(_TURNS, **place).rowcount)
     return receipt
 
 
@@ -227,8 +227,8 @@ def remove_turns(scope: Scope, session_id: str, seqs: Collection[int]) -> Change
     """
     changed = remove_messages(scope, session_id, seqs)
     if changed is not None:
-        place = {"tenant_id": scope.tenant_id, "session_id": session_id, "turns": list(changed.turns)}
-        changed.receipt.count("turn", scope.db.execute(_DROP_EMPTY, place).rowcount)
+        place = {"session_id": session_id, "turns": list(changed.turns)}
+        changed.receipt.count("turn", scope.execute(_DROP_EMPTY, **place).rowcount)
     return changed
 
 
@@ -260,15 +260,14 @@ def remove_span(scope: Scope, session_id: str, *, after_seq: int, up_to_seq: int
         The changes; None where no message was left.
     """
     span = {
-        "tenant_id": scope.tenant_id,
         "session_id": session_id,
         "after_seq": after_seq,
         "up_to_seq": up_to_seq,
     }
     take_time(scope.db)
-    seqs = scope.db.execute(_SEQS_AFTER, span).scalars().all()
+    seqs = scope.execute(_SEQS_AFTER, **span).scalars().all()
     changed = remove_turns(scope, session_id, seqs) if seqs else None
-    rows = scope.db.execute(_DROP_AFTER, span).rowcount
+    rows = scope.execute(_DROP_AFTER, **span).rowcount
     if changed is not None:
         changed.receipt.count("turn", rows)
     return changed

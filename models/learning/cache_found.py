@@ -201,7 +201,6 @@ def note_found(
     """
     scope.db.execute(text("set local synchronous_commit = off"))
     asked = {
-        "tenant_id": scope.tenant_id,
         "session_id": session_id,
         "after_seq": after_seq,
         "model": model_key(model),
@@ -210,7 +209,7 @@ def note_found(
         "least": LEAST_RATIO,
         "most": MOST_UNSURE_RATIO,
     }
-    return scope.db.execute(_NOTE, asked).one_or_none() is not None
+    return scope.execute(_NOTE, **asked).one_or_none() is not None
 
 
 _SUMS = [func.coalesce(func.sum(getattr(CacheFound, name)), 0) for name in FoundSums.__dataclass_fields__]
@@ -223,8 +222,8 @@ _NEWEST = select(*_SUMS).where(
 
 def find_found(scope: Scope, model: str) -> FoundSums:
     """Sum a model's reports of the newest days, under any name of the model."""
-    asked = {"tenant_id": scope.tenant_id, "model": model_key(model), "days": DAYS}
-    return FoundSums(*map(int, scope.db.execute(_NEWEST, asked).one()))
+    asked = {"model": model_key(model), "days": DAYS}
+    return FoundSums(*map(int, scope.execute(_NEWEST, **asked).one()))
 
 
 def found_by_model(

@@ -87,8 +87,8 @@ _COUNT_FOCUSES = text(
 def count_focuses(scope: Scope, *, half_life_days: float) -> int:
     """Count the reading focuses of each tool's artifacts again. Safe to call twice. Returns the rows."""
     scope.db.execute(delete(FocusStatistic).where(FocusStatistic.tenant_id == scope.tenant_id))
-    values = {"tenant_id": scope.tenant_id, "half_life_days": half_life_days}
-    return scope.db.execute(_COUNT_FOCUSES, values).rowcount
+    values = {"half_life_days": half_life_days}
+    return scope.execute(_COUNT_FOCUSES, **values).rowcount
 
 
 _LIKELY_FOCUSES = text(
@@ -115,9 +115,9 @@ def likely_focuses(scope: Scope, tool: str, *, most: int = MOST_FOCUSES_A_TOOL) 
 
     Only focuses of several sessions count, with words still held by a session.
     """
-    values = {"tenant_id": scope.tenant_id, "tool": tool, "most": most, "sessions": SHARED_SESSIONS}
+    values = {"tool": tool, "most": most, "sessions": SHARED_SESSIONS}
     cells, likely = scope.cells, []
-    for row in scope.db.execute(_LIKELY_FOCUSES, values):
+    for row in scope.execute(_LIKELY_FOCUSES, **values):
         key = SummaryKey(row.artifact_id, row.focus_key, row.size_class, "")
         likely.append((open_focus(cells, key, row.focus, ())[0], float(row.share)))
     return sorted(likely, key=lambda entry: (-entry[1], entry[0]))
@@ -171,13 +171,13 @@ def count_categories(scope: Scope, *, half_life_days: float) -> int:
 
     Safe to call twice. Returns the number of rows of both tables.
     """
-    values = {"tenant_id": scope.tenant_id, "half_life_days": half_life_days}
+    values = {"half_life_days": half_life_days}
     hold_profiles(scope)
     scope.db.execute(delete(CategoryStatistic).where(CategoryStatistic.tenant_id == scope.tenant_id))
     scope.db.execute(delete(UserProfile).where(UserProfile.tenant_id == scope.tenant_id))
     return (
-        scope.db.execute(_COUNT_CATEGORIES, values).rowcount
-        + scope.db.execute(_COUNT_PROFILES, values).rowcount
+        scope.execute(_COUNT_CATEGORIES, **values).rowcount
+        + scope.execute(_COUNT_PROFILES, **values).rowcount
     )
 
 
@@ -190,7 +190,7 @@ FULL_WEIGHT = 10.0
 
 def find_profile(scope: Scope, user_id: str) -> Mapping[str, float]:
     """Find the share of a user's messages in each category, in [0, 1], shrunk for few messages."""
-    rows = scope.db.execute(_PROFILE, {"tenant_id": scope.tenant_id, "user_id": user_id}).all()
+    rows = scope.execute(_PROFILE, user_id=user_id).all()
     total = sum(row.weight for row in rows)
     return {row.category: row.weight / max(total, FULL_WEIGHT) for row in rows}
 

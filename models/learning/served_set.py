@@ -70,9 +70,9 @@ _SERVED = text(
 
 def find_served_sets(scope: Scope, names: Sequence[str]) -> dict[str, ServedSets]:
     """Find the sets that rank now, by catalog; a catalog without any is left out."""
-    values = {"tenant_id": scope.tenant_id, "kind": SetKind.RANKING.value, "names": list(names)}
+    values = {"kind": SetKind.RANKING.value, "names": list(names)}
     found: dict[str, ServedSets] = {}
-    for row in scope.db.execute(_SERVED, values).mappings():
+    for row in scope.execute(_SERVED, **values).mappings():
         found[row["name"]] = _with_row(found.get(row["name"], ServedSets()), scope.tenant_id, row)
     return found
 

@@ -145,8 +145,8 @@ _TAKE_TURNS = text("select pg_advisory_xact_lock(hashtextextended(:name, 0))")
 def release(scope: Scope, what: What, reserved: Reserved) -> None:
     """Give a reservation back: the call was not made."""
     named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
-    taken = {"tenant_id": scope.tenant_id, "day": reserved.day, "tokens": reserved.tokens}
-    scope.db.execute(_GIVE_BACK, {**taken, **named})
+    taken = {"day": reserved.day, "tokens": reserved.tokens}
+    scope.execute(_GIVE_BACK, **taken, **named)
 
 
 _GIVE_BACK = text(
@@ -169,27 +169,25 @@ def note_made(scope: Scope, what: What, *, spent_tokens: int, reserved: Reserved
 
 def note_used(scope: Scope, what: What, *, saved_tokens: int) -> None:
     """Count a use of a thing, at the end of the transaction, like `note_made`."""
-    scope.db.execute(_END_STREAK, {"tenant_id": scope.tenant_id, "purpose": what.purpose.value})
+    scope.execute(_END_STREAK, purpose=what.purpose.value)
     _add(scope, what, used=1, saved=saved_tokens)
 
 
 def _add(scope: Scope, what: What, **counts: int) -> None:
     named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
     nothing = {"made": 0, "used": 0, "spent": 0, "saved": 0}
-    scope.db.execute(_ADD, {"tenant_id": scope.tenant_id, **named, **nothing, **counts})
+    scope.execute(_ADD, **named, **nothing, **counts)
 
 
 def spent_on(scope: Scope, call_ids: Sequence[UUID]) -> int:
     """Sum the tokens of calls, in and out."""
-    asked = {"tenant_id": scope.tenant_id, "call_ids": list(call_ids)}
-    return int(scope.db.execute(_SPENT, asked).scalar_one()) if call_ids else 0
+    asked = {"call_ids": list(call_ids)}
+    return int(scope.execute(_SPENT, **asked).scalar_one()) if call_ids else 0
 
 
 def spent_since_last(scope: Scope, work_id: int) -> int:
     """Sum the tokens of a piece of work since its last end, in and out."""
-    return int(
-        scope.db.execute(_SPENT_SINCE, {"tenant_id": scope.tenant_id, "work_id": work_id}).scalar_one()
-    )
+    return int(scope.execute(_SPENT_SINCE, work_id=work_id).scalar_one())
 
 
 _STANDING = text(
@@ -212,7 +210,7 @@ _STANDING = text(
 def find_record(scope: Scope, what: What) -> tuple[Record, Account]:
     """Find the record of a tenant's things of a key, and the account of all things."""
     named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
-    row = scope.db.execute(_STANDING, {"tenant_id": scope.tenant_id, "days": DAYS, **named}).one()
+    row = scope.execute(_STANDING, days=DAYS, **named).one()
     record, account = map(int, row[:4]), map(int, row[4:])
     background = spent_today(scope, now=database_now(scope.db)).tokens
     return Record(*record), Account(background, *account)
@@ -242,7 +240,7 @@ def price_share(scope: Scope, *, maker: str, answering: str, default: float) -> 
     if not default or maker == BUILT_IN:
         return 0.0
     whole = price_per_input_token(scope, answering) if answering else None
-    own = scope.db.execute(_PAID, {"tenant_id": scope.tenant_id, "model": maker}).scalar()
+    own = scope.execute(_PAID, model=maker).scalar()
     if own is None and maker:
         own = price_per_input_token(scope, maker)
     return default if own is None or not whole else float(own / whole)
@@ -278,5 +276,5 @@ _SUMS = text(
 
 def made_ahead(scope: Scope, *, first_day: date, last_day: date) -> list[MadeAhead]:
     """Sum the things made ahead on a range of days (UTC), both ends included, by purpose."""
-    rows = scope.db.execute(_SUMS, {"tenant_id": scope.tenant_id, "first": first_day, "last": last_day})
+    rows = scope.execute(_SUMS, first=first_day, last=last_day)
     return [MadeAhead(*row) for row in rows]

@@ -171,8 +171,7 @@ def reserve(db: Transaction, call: Reservation, *, caps: Caps, now: datetime) ->
 
     Reservations of a tenant take turns, so that two reservations cannot both take the rest of a cap. A
     session erased meanwhile is not named: the session's row is held, so an erasure finds this call or is
-    found by the
-    call.
+    found by it.
 
     Args:
         db: A separate short transaction, committed before the call.

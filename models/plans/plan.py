@@ -312,9 +312,7 @@ def list_past(
     Only the needed columns are read: intents and arguments may be long. Plans sealed with a forgotten key are
     left out, though the rows may still exist.
     """
-    rows = scope.db.execute(
-        _PAST, {"tenant_id": scope.tenant_id, "user_id": user_id, "catalog": catalog, "most": most}
-    ).mappings()
+    rows = scope.execute(_PAST, user_id=user_id, catalog=catalog, most=most).mappings()
     cells = scope.cells
     return [plan for row in rows if (plan := _past(cells, **row)) is not None]
 

@@ -261,13 +261,10 @@ def _tools_of(scope: Scope, turns: set[tuple[str, int]]) -> Mapping[tuple[str, i
     if not turns:
         return {}
     cells, places = scope.cells, sorted(turns)
-    rows = scope.db.execute(
+    rows = scope.execute(
         _CALLING,
-        {
-            "tenant_id": scope.tenant_id,
-            "session_ids": [session_id for session_id, _ in places],
-            "turn_indexes": [turn_index for _, turn_index in places],
-        },
+        session_ids=[session_id for session_id, _ in places],
+        turn_indexes=[turn_index for _, turn_index in places],
     ).all()
     return {
         place: _called([_message(cells, row) for row in said])

@@ -24,7 +24,7 @@ def joined_through(scope: Scope) -> int:
     Returns:
         Microseconds since 1970; 0 before the first join.
     """
-    return scope.db.execute(_JOINED_THROUGH, {"tenant_id": scope.tenant_id}).scalar() or 0
+    return scope.execute(_JOINED_THROUGH).scalar() or 0
 
 
 LABEL_CONFIDENCE = 0.8
@@ -108,15 +108,9 @@ def keep_labels(scope: Scope, session_id: str, unsure: Unsure, labels: Sequence[
 
     Nothing is stored for a decision erased meanwhile.
     """
-    values = {"tenant_id": scope.tenant_id, "labels": list(labels)}
-    kept = scope.db.execute(_LABEL, {**values, "decision_id": unsure.decision_id}).rowcount
+    values = {"labels": list(labels)}
+    kept = scope.execute(_LABEL, **values, decision_id=unsure.decision_id).rowcount
     if labels and kept:
-        scope.db.execute(
-            _TOPIC,
-            {
-                **values,
-                "session_id": session_id,
-                "confidence": LABEL_CONFIDENCE,
-                "decided_at": unsure.decided_at,
-            },
+        scope.execute(
+            _TOPIC, **values, session_id=session_id, confidence=LABEL_CONFIDENCE, decided_at=unsure.decided_at
         )

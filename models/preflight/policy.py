@@ -214,7 +214,7 @@ _TOPIC = (
 
 def find_topic(scope: Scope, session_id: str) -> Topic | None:
     """Find the last topic of a session; returns None when no turn of the session was ever accepted."""
-    row = scope.db.execute(_TOPIC, {"tenant_id": scope.tenant_id, "session_id": session_id}).one_or_none()
+    row = scope.execute(_TOPIC, session_id=session_id).one_or_none()
     return read_topic(row) if row else None
 
 
@@ -248,9 +248,7 @@ _LAST_ASKED = (
 def load_asked(scope: Scope, session_id: str, *, most: int) -> list[tuple[Message, float]]:
     """Read the users' last messages in a session, newest first, with the age of the last turn in seconds."""
     cells = scope.cells
-    rows = scope.db.execute(
-        _LAST_ASKED, {"tenant_id": scope.tenant_id, "session_id": session_id, "most": most}
-    )
+    rows = scope.execute(_LAST_ASKED, session_id=session_id, most=most)
     return [
         (
             Message(

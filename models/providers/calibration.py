@@ -143,12 +143,12 @@ def load_reported_turns(
     Returns:
         Consecutive turns, oldest first; empty when even the last turn is too large.
     """
-    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
-    turns = scope.db.execute(_TURNS, {**place, "last_index": turn_index, "most": MOST_TURNS}).all()
+    place = {"session_id": session_id}
+    turns = scope.execute(_TURNS, **place, last_index=turn_index, most=MOST_TURNS).all()
     if not turns:
         return []
     span = {"first_seq": turns[0].first_seq, "last_seq": turns[-1].last_seq}
-    messages = scope.db.execute(_MESSAGES, {**place, **span, "most": MOST_MESSAGES, "served": served}).all()
+    messages = scope.execute(_MESSAGES, **place, **span, most=MOST_MESSAGES, served=served).all()
     said, cells = defaultdict(list), scope.cells
     for message in reversed(messages):
         said[message.turn_index].append(_said(cells, session_id, message))

@@ -224,10 +224,10 @@ def _votes(scope: Scope, model: str) -> list[Vote]:
 
     A session votes for the user of the newest turn, unless another model answered the turn.
     """
-    asked = {"tenant_id": scope.tenant_id, "model_id": plain_id(model), "most": MOST_SIGHTINGS, **_HOURS}
+    asked = {"model_id": plain_id(model), "most": MOST_SIGHTINGS, **_HOURS}
     return [
         Vote(row.limit_tokens, row.user_id, row.key_id)
-        for row in scope.db.execute(_VOTES, asked)
+        for row in scope.execute(_VOTES, **asked)
         if row.model is None or plain_id(row.model) == plain_id(model)
     ]
 
@@ -296,8 +296,8 @@ _LARGER_CALLS = text(
 
 def was_outdone(scope: Scope, model: str, limit_tokens: int) -> bool:
     """Check whether the ledger holds a recent, larger, successful call of the model, under any name."""
-    asked = {"tenant_id": scope.tenant_id, "limit_tokens": limit_tokens, **_HOURS}
-    return any(plain_id(name) == plain_id(model) for name in scope.db.execute(_LARGER_CALLS, asked).scalars())
+    asked = {"limit_tokens": limit_tokens, **_HOURS}
+    return any(plain_id(name) == plain_id(model) for name in scope.execute(_LARGER_CALLS, **asked).scalars())
 
 
 _LOWER = "tenant_id = :tenant_id and model_id = :model_id and limit_tokens < :tokens"

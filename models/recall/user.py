@@ -190,7 +190,7 @@ _USERS = text(
 
 def _users_of(scope: Scope, session_id: str) -> Sequence[str]:
     """Find up to two users of a session."""
-    return scope.db.execute(_USERS, {"tenant_id": scope.tenant_id, "session_id": session_id}).scalars().all()
+    return scope.execute(_USERS, session_id=session_id).scalars().all()
 
 
 USER_RECALL = "user-recall"
@@ -230,7 +230,7 @@ def switch_user_recall(scope: Scope, *, on: bool) -> None:
 def find_user_recall(scope: Scope) -> UserRecall:
     """Find the state of the switch and of the work behind it."""
     waiting: Counter[str] = Counter()
-    for kind, state, pieces in scope.db.execute(_STATES, {"tenant_id": scope.tenant_id}):
+    for kind, state, pieces in scope.execute(_STATES):
         waiting["dead" if state == WorkState.DEAD else kind] += pieces
     sessions = waiting[WorkKind.USER_KEYS]
     is_settled = not sessions and not waiting[WorkKind.WAKE]
@@ -245,8 +245,8 @@ _SESSIONS = text(
 
 def list_named_sessions(scope: Scope, *, after: str, most: int) -> list[str]:
     """List the sessions with turns that name a user, in the order of the ids."""
-    asked = {"tenant_id": scope.tenant_id, "after": after, "most": most}
-    return list(scope.db.execute(_SESSIONS, asked).scalars())
+    asked = {"after": after, "most": most}
+    return list(scope.execute(_SESSIONS, **asked).scalars())
 
 
 _WANTED = text("""
@@ -296,12 +296,12 @@ def follow_switch(scope: Scope, session_id: str, *, most: int) -> int:
     """
     if not lock_existing(scope, [session_id]):
         return 0
-    place = {"tenant_id": scope.tenant_id, "session_id": session_id}
+    place = {"session_id": session_id}
     if not recalls_users(scope):
-        return scope.db.execute(_REMOVE, {**place, "most": most}).rowcount
+        return scope.execute(_REMOVE, **place, most=most).rowcount
     changed = 0
-    while changed < most and (user_id := scope.db.execute(_WANTED, place).scalar()) is not None:
+    while changed < most and (user_id := scope.execute(_WANTED, **place).scalar()) is not None:
         halves = UserKey(scope.tenant_id, user_id).halves
         named = {"user_id": user_id, "ones_in": list(halves), "halves": list(halves.values())}
-        changed += scope.db.execute(_ADD, {**place, **named, "most": most - changed}).rowcount
+        changed += scope.execute(_ADD, **place, **named, most=most - changed).rowcount
     return changed

@@ -124,7 +124,7 @@ def find_cells(scope: Scope, column: TextColumn, *, sealed: bool, most: int) -> 
         where tenant_id = :tenant_id and {_filled(column)} and {wanted}
         limit :most for no key update skip locked
     """  # noqa: S608 (names of our own)
-    return scope.db.execute(text(statement), {"tenant_id": scope.tenant_id, "most": most}).mappings().all()
+    return scope.execute(text(statement), most=most).mappings().all()
 
 
 def sealed_page(
@@ -156,11 +156,7 @@ def sealed_page(
             {follows}
         order by {ordered} limit :most {lock}
     """  # noqa: S608 (names of our own)
-    return (
-        scope.db.execute(text(statement), {"tenant_id": scope.tenant_id, "most": most, **values})
-        .mappings()
-        .all()
-    )
+    return scope.execute(text(statement), most=most, **values).mappings().all()
 
 
 def opens(cells: TextCipher, column: TextColumn, row: Mapping[str, Any]) -> bool:
@@ -292,7 +288,7 @@ def count_cells(scope: Scope, column: TextColumn) -> tuple[int, int]:
         select count(*) filter (where {sealed}), count(*) filter (where not {sealed})
         from {column.table} where tenant_id = :tenant_id and {_filled(column)}
     """  # noqa: S608 (names of our own)
-    row = scope.db.execute(text(statement), {"tenant_id": scope.tenant_id}).one()
+    row = scope.execute(text(statement)).one()
     return int(row[0]), int(row[1])
 
 
@@ -306,9 +302,7 @@ _STALE = text(
 
 def find_stale_indexes(scope: Scope, *, keyed: bool, most: int) -> list[str]:
     """Find sessions with a recall index with terms hashed the other way."""
-    return list(
-        scope.db.execute(_STALE, {"tenant_id": scope.tenant_id, "keyed": keyed, "most": most}).scalars()
-    )
+    return list(scope.execute(_STALE, keyed=keyed, most=most).scalars())
 
 
 _MARK_INDEX = text(
@@ -318,7 +312,7 @@ _MARK_INDEX = text(
 
 def mark_index(scope: Scope, session_id: str, *, keyed: bool) -> None:
     """Record the new hashing of a session's index terms; the indexes are empty at this moment."""
-    scope.db.execute(_MARK_INDEX, {"tenant_id": scope.tenant_id, "session_id": session_id, "keyed": keyed})
+    scope.execute(_MARK_INDEX, session_id=session_id, keyed=keyed)
 
 
 _DROP_PARTS = text(
@@ -328,4 +322,4 @@ _DROP_PARTS = text(
 
 def drop_other_parts(scope: Scope, *, sealed: bool) -> int:
     """Delete unsealed, or sealed, finished chunks: the summary makes the chunks again."""
-    return scope.db.execute(_DROP_PARTS, {"tenant_id": scope.tenant_id, "sealed": sealed}).rowcount
+    return scope.execute(_DROP_PARTS, sealed=sealed).rowcount

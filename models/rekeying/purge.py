@@ -134,17 +134,17 @@ _EMPTY = text(
 
 def _shed_messages(scope: Scope, lost: Rows) -> None:
     for session_id in _sessions(lost):
-        place = {"tenant_id": scope.tenant_id, "session_id": session_id}
+        place = {"session_id": session_id}
         seqs = [row["seq"] for row in lost if row["session_id"] == session_id]
-        turn_ids = list(scope.db.execute(_TURNS_OF, {**place, "seqs": seqs}).scalars())
-        messages = scope.db.execute(_SEQS, {**place, "turn_ids": turn_ids}).all()
+        turn_ids = list(scope.execute(_TURNS_OF, **place, seqs=seqs).scalars())
+        messages = scope.execute(_SEQS, **place, turn_ids=turn_ids).all()
         gone = [message.seq for message in messages if message.is_lost]
         if len(gone) == len(messages):
             keep_receipt(scope, "session", session_id, erase_session(scope, session_id))
         elif gone:
-            scope.db.execute(_EMPTY, {**place, "seqs": gone})
+            scope.execute(_EMPTY, **place, seqs=gone)
             remove_messages(scope, session_id, gone, reach=WHOLE_LOG)
-            scope.db.execute(_FORGET_TURNS, {**place, "turn_ids": turn_ids})
+            scope.execute(_FORGET_TURNS, **place, turn_ids=turn_ids)
 
 
 def _shed_summaries(scope: Scope, lost: Rows) -> None:
@@ -173,7 +173,7 @@ _UNTIE = [
 def _shed_artifacts(scope: Scope, lost: Rows) -> None:
     artifact_ids = sorted({row["artifact_id"] for row in lost})
     for untie in _UNTIE:
-        scope.db.execute(untie, {"tenant_id": scope.tenant_id, "artifact_ids": artifact_ids})
+        scope.execute(untie, artifact_ids=artifact_ids)
     drop_artifact_work(scope, drop_unused(scope, artifact_ids), Receipt())
 
 

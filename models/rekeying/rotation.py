@@ -79,13 +79,13 @@ def rekey_readings(scope: Scope, *, to: Literal["sealed", "plain"], most: int) -
         TextUnavailableError: The tenant's key is not available; nothing was changed.
     """
     cells = scope.cells
-    asked = {"tenant_id": scope.tenant_id, "keyed": to == "plain", "most": most}
-    rows = scope.db.execute(_FIND, asked).mappings().all()
+    asked = {"keyed": to == "plain", "most": most}
+    rows = scope.execute(_FIND, **asked).mappings().all()
     for row in rows:
         old = SummaryKey(**{name: row[name] for name in _PARTS})
-        place = {"tenant_id": scope.tenant_id, **old.__dict__}
-        if not scope.db.execute(_MOVE, {**place, **_moved(cells, old, row, to)}).rowcount:
-            scope.db.execute(_DROP, place)
+        place = {**old.__dict__}
+        if not scope.execute(_MOVE, **place, **_moved(cells, old, row, to)).rowcount:
+            scope.execute(_DROP, **place)
     return len(rows)
 
 

@@ -145,7 +145,7 @@ def put_retention(scope: Scope, wishes: Retention) -> None:
 def note_gone(scope: Scope, name: str, rows: int) -> None:
     """Count deleted rows, in the transaction of the deletion."""
     if rows:
-        scope.db.execute(_NOTE, {"tenant_id": scope.tenant_id, "name": name, "rows": rows})
+        scope.execute(_NOTE, name=name, rows=rows)
 
 
 _NOTE = text(
@@ -159,7 +159,7 @@ _NOTE = text(
 
 def list_gone(scope: Scope, *, days: int) -> list[tuple[date, str, int]]:
     """List the deletions of the last days, newest first: day, name, rows."""
-    found = scope.db.execute(_GONE, {"tenant_id": scope.tenant_id, "days": days})
+    found = scope.execute(_GONE, days=days)
     return [(row.day, row.name, row.rows) for row in found]
 
 

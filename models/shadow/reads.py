@@ -230,7 +230,7 @@ _LAPSE_SEALED = text(
 
 def lapse_sealed_reads(scope: Scope) -> int:
     """Lapse the waiting records with a sealed salt: the key is about to go, or gone. Returns the number."""
-    return scope.db.execute(_LAPSE_SEALED, {"tenant_id": scope.tenant_id, "most": MOST_SALT_BYTES}).rowcount
+    return scope.execute(_LAPSE_SEALED, most=MOST_SALT_BYTES).rowcount
 
 
 _UNLINK = text(
@@ -250,12 +250,12 @@ _LAPSE = text(
 
 def unlink_reads(scope: Scope, session_id: str) -> int:
     """Remove session and digests from a session's records, and keep the numbers. Returns the record count."""
-    return scope.db.execute(_UNLINK, {"tenant_id": scope.tenant_id, "session_id": session_id}).rowcount
+    return scope.execute(_UNLINK, session_id=session_id).rowcount
 
 
 def lapse_reads(scope: Scope, session_id: str) -> int:
     """Delete the digests of a session with changing messages. Returns the number of records."""
-    return scope.db.execute(_LAPSE, {"tenant_id": scope.tenant_id, "session_id": session_id}).rowcount
+    return scope.execute(_LAPSE, session_id=session_id).rowcount
 
 
 _FORGET = text(
@@ -320,9 +320,9 @@ def report_shadow(scope: Scope, *, since: timedelta, limits: ShadowLimits) -> li
     Returns:
         A report for each part, in the order of `ShadowPart`, all parts together last.
     """
-    asked = {"tenant_id": scope.tenant_id, "since_s": since.total_seconds()}
-    rows: list[Mapping[str, Any]] = [row._asdict() for row in scope.db.execute(_SUMS, asked)]
-    sessions = {row.part: row.sessions for row in scope.db.execute(_SESSIONS, asked)}
+    asked = {"since_s": since.total_seconds()}
+    rows: list[Mapping[str, Any]] = [row._asdict() for row in scope.execute(_SUMS, **asked)]
+    sessions = {row.part: row.sessions for row in scope.execute(_SESSIONS, **asked)}
     prices = {model: price_per_input_token(scope, model) for model in {row["model"] for row in rows}}
     tallies: dict[str, PartCounts] = defaultdict(lambda: PartCounts(""))
     for row in rows:

@@ -149,8 +149,8 @@ GUARDS = (
     Guard(
         "regular: every tick asks for the same row",
         "workers/tasks.py",
-        'enqueue(db, operator, WorkKind.SWEEP, "tables")',
-        "enqueue(db, operator, WorkKind.SWEEP, current_task.request.id)",
+        'enqueue(scope, WorkKind.SWEEP, "tables")',
+        "enqueue(scope, WorkKind.SWEEP, current_task.request.id)",
         (),
     ),
     Guard(

@@ -6,14 +6,12 @@ GUARDS = (
     Guard(
         "intake: acknowledged after the commit",
         "api/turns/routes.py",
-        "    [accepted] = committed(lambda db: store_turns(db, caller.tenant_id, [intake.turn]))",
+        "    [accepted] = committed(caller.tenant_id, lambda scope: store_turns(scope, [intake.turn]))",
         """    import contextlib
 
-    from models.database import transaction
-
     accepted = AcceptedTurn(session_id, intake.turn.turn_id, 1, 1, len(intake.turn.messages))
-    with contextlib.suppress(Exception), transaction() as db:
-        accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]""",
+    with contextlib.suppress(Exception), Scope.write(caller.tenant_id) as scope:
+        accepted = store_turns(scope, [intake.turn])[0]""",
         ("tests/integration/test_store_faults.py::test_a_turn_that_its_client_sends_again_is_stored_once",),
     ),
     Guard(
@@ -42,7 +40,7 @@ GUARDS = (
     Guard(
         "erase: a receipt is kept with what it tells of",
         "api/sessions/erase.py",
-        """        keep_receipt(db, tenant_id, "session", session_id, receipt)
+        """        keep_receipt(scope, "session", session_id, receipt)
 """,
         "",
         ("tests/integration/test_erase_receipts.py",),

@@ -113,8 +113,8 @@ GUARDS = (
     Guard(
         "what was read of a session: the generation",
         "models/conversations/session.py",
-        "return _held_generation(db, tenant_id, session_id) == generation",
-        "return _held_generation(db, tenant_id, session_id) is not None",
+        "return _held_generation(scope, session_id) == generation",
+        "return _held_generation(scope, session_id) is not None",
         _ERASED,
     ),
     Guard(

@@ -67,14 +67,14 @@ GUARDS = (
     Guard(
         "erase: artifacts go along",
         "models/erasure/sessions.py",
-        "    release(db, tenant_id, {*used, *attached}, receipt)\n",
+        "    release(scope, {*used, *attached}, receipt)\n",
         "",
         (),
     ),
     Guard(
         "erase: work goes along",
         "models/erasure/sessions.py",
-        "    drop_session_work(db, tenant_id, session_id, receipt)\n",
+        "    drop_session_work(scope, session_id, receipt)\n",
         "",
         (),
     ),
