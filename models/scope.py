@@ -12,7 +12,6 @@ from sqlalchemy import CursorResult, Executable
 from models.database import (
     Transaction,
     best_effort_transaction,
-    brief_read_transaction,
     read_transaction,
     transaction,
 )
@@ -52,13 +51,6 @@ class Scope:
     def read(cls, tenant_id: UUID) -> Iterator[Self]:
         """Open a read-only transaction of a tenant, as `read_transaction` does."""
         with read_transaction() as db:
-            yield cls(db, tenant_id)
-
-    @classmethod
-    @contextmanager
-    def brief_read(cls, tenant_id: UUID, timeout_ms: int) -> Iterator[Self]:
-        """Open a read-only transaction with a short time limit, as `brief_read_transaction` does."""
-        with brief_read_transaction(timeout_ms) as db:
             yield cls(db, tenant_id)
 
     @classmethod

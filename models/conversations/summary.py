@@ -146,11 +146,6 @@ TEXT_COLUMNS = (
 )
 
 
-def find_active(scope: Scope, session_id: str) -> SummaryText | None:
-    """Find the summary in force; returns None without a summary."""
-    return _newest(scope, session_id, SummaryState.ACTIVE)
-
-
 def find_basis(scope: Scope, session_id: str) -> SummaryText | None:
     """Find the base of the next summary, so that nothing is summarized twice: the prepared, else the active.
 

@@ -13,7 +13,7 @@ from context.recall.passages import Passage
 from models import database as session
 from models.artifacts.summary_lookup import load_ready
 from models.conversations.history import load_oldest
-from models.conversations.summary import find_active, list_summaries
+from models.conversations.summary import find_basis, list_summaries
 from models.encryption.keys import TextCipher, TextUnavailableError, forget_keys
 from models.recall.index import Progress, RecallKey, add_passages
 from models.recall.search import find_passages
@@ -227,7 +227,7 @@ def test_old_rows_are_sealed_in_small_steps_and_opened_again(
 
 def find_summary(tenant_id: UUID) -> str | None:
     with session.read_transaction() as db:
-        found = find_active(Scope(db, tenant_id), "s1")
+        found = find_basis(Scope(db, tenant_id), "s1")
     return found.text if found else None
 
 
