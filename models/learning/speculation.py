@@ -175,8 +175,7 @@ def note_used(scope: Scope, what: What, *, saved_tokens: int) -> None:
 
 def _add(scope: Scope, what: What, **counts: int) -> None:
     named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
-    nothing = {"made": 0, "used": 0, "spent": 0, "saved": 0}
-    scope.execute(_ADD, **named, **nothing, **counts)
+    scope.execute(_ADD, **named, **{"made": 0, "used": 0, "spent": 0, "saved": 0, **counts})
 
 
 def spent_on(scope: Scope, call_ids: Sequence[UUID]) -> int:

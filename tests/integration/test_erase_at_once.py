@@ -9,7 +9,6 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from models import database as session
-from models.database import Transaction
 from models.erasure.log import Receipt
 from models.erasure.sessions import erase_session, erase_user_from
 from models.scope import Scope
@@ -23,7 +22,7 @@ WAITS = text(
     "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 )
 
-Erase = Callable[[Transaction, UUID], Receipt]
+Erase = Callable[[Scope], Receipt]
 
 
 def of_session(scope: Scope) -> Receipt:
@@ -48,7 +47,7 @@ def test_a_turn_waits_for_the_erasure_of_a_session_that_is_not_there(
 ) -> None:
     """Else statements of one erasure see more of it than others, and contents stay that nothing uses."""
     with ThreadPoolExecutor(1) as pool, session.transaction() as db:
-        assert erase(db, tenant_id).is_empty
+        assert erase(Scope(db, tenant_id)).is_empty
         turn = pool.submit(say, client)
         with session.read_transaction() as watch:
             wait_until(lambda: watch.execute(WAITS).first() or turn.done(), within_s=30, what="it waits")
@@ -65,7 +64,7 @@ def test_an_erasure_of_nothing_leaves_no_session_and_tells_of_none(
     client: TestClient, tenant_id: UUID, erase: Erase
 ) -> None:
     with session.transaction() as db:
-        assert erase(db, tenant_id).is_empty
+        assert erase(Scope(db, tenant_id)).is_empty
     assert client.get(f"/v1/sessions/{SESSION}").status_code == 404
     assert client.delete(f"/v1/sessions/{SESSION}").status_code == 404
 
