@@ -37,8 +37,8 @@ def test_a_context_comes_when_its_turn_is_stored(
     talk(client, SESSION, 1)
     looked = threading.Event()
 
-    def look(db: Any, tenant_id: UUID, session_id: str, turn_id: str) -> StoredTurn | None:
-        found = find_turn(Scope(db, tenant_id), session_id, turn_id)
+    def look(scope: Scope, session_id: str, turn_id: str) -> StoredTurn | None:
+        found = find_turn(scope, session_id, turn_id)
         if found is None:
             looked.set()
         return found
