@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import structlog
 from sqlalchemy import func, text, update
@@ -80,11 +80,11 @@ _COLUMNS = (
 )
 
 
-def insert_plans(cells: TextCipher, rows: Sequence[Mapping[str, Any]], *, source: PlanSource) -> int:
+def insert_plans(scope: Scope, rows: Sequence[Mapping[str, Any]], *, source: PlanSource) -> int:
     """Seal and insert plans; a plan with a known id stays as it is.
 
     Args:
-        cells: Cells of the plans' tenant, in a transaction that has announced outcomes.
+        scope: The tenant's transaction, which has announced outcomes.
         rows: Columns by name, `features` and `steps` as written JSON; a missing column is null.
             `completed_at` is the time of the outcome, `made_at` of the plan, each at most now and now
             without a value.
@@ -93,10 +93,9 @@ def insert_plans(cells: TextCipher, rows: Sequence[Mapping[str, Any]], *, source
     Returns:
         Number of new plans.
     """
-    stored = [_stored(cells, row) for row in rows]
+    stored = [_stored(scope.cells, row) for row in rows]
     columns = {name: [row.get(name) for row in stored] for name in _COLUMNS}
-    done = cells.db.execute(_INSERT, {"tenant_id": cells.tenant_id, "source": source.value, **columns})
-    return done.rowcount
+    return scope.execute(_INSERT, source=source.value, **columns).rowcount
 
 
 def _stored(cells: TextCipher, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,16 +164,15 @@ def store_turn_plans(scope: Scope, plans: Sequence[TurnPlan]) -> None:
     if not plans:
         return
     announce_outcome(scope)
-    cells = scope.cells
-    rest = _join_followed(cells, plans)
+    rest = _join_followed(scope, plans)
     if rest:
-        insert_plans(cells, rest, source=PlanSource.TURN)
+        insert_plans(scope, rest, source=PlanSource.TURN)
 
 
-def _join_followed(cells: TextCipher, plans: Sequence[TurnPlan]) -> list[Mapping[str, Any]]:
+def _join_followed(scope: Scope, plans: Sequence[TurnPlan]) -> list[Mapping[str, Any]]:
     """Join outcomes to plans of ours; returns the rows of other plans with steps."""
     ids = sorted({plan.plan.follows for plan in plans if plan.plan.follows})
-    known = lock_plans(cells, ids) if ids else {}
+    known = lock_plans(scope, ids) if ids else {}
     rest: list[Mapping[str, Any]] = []
     for plan in plans:
         row = known.get(plan.plan.follows) if plan.plan.follows else None
@@ -184,11 +182,11 @@ def _join_followed(cells: TextCipher, plans: Sequence[TurnPlan]) -> list[Mapping
         open_steps = [step for step in row["steps"] if not step.get("outcome")]
         merged = merge_outcomes(row["steps"], plan.plan.outcomes_of(open_steps))
         row["steps"], row["session_id"] = list(merged.steps), plan.session_id
-        _follow(cells, plan, merged)
+        _follow(scope, plan, merged)
     return rest
 
 
-def _follow(cells: TextCipher, plan: TurnPlan, merged: Merged) -> None:
+def _follow(scope: Scope, plan: TurnPlan, merged: Merged) -> None:
     if (plan_id := plan.plan.follows) is None:
         return
     values = {
@@ -196,10 +194,10 @@ def _follow(cells: TextCipher, plan: TurnPlan, merged: Merged) -> None:
         "turn_id": func.coalesce(Plan.turn_id, plan.turn_id),
         "user_id": func.coalesce(Plan.user_id, plan.user_id),
     }
-    cells.db.execute(
-        update(Plan).where(Plan.tenant_id == cells.tenant_id, Plan.plan_id == plan_id).values(values)
+    scope.db.execute(
+        update(Plan).where(Plan.tenant_id == scope.tenant_id, Plan.plan_id == plan_id).values(values)
     )
-    keep_outcomes(cells, plan_id, merged, turn_id=plan.turn_id, at=plan.completed_at)
+    keep_outcomes(scope, plan_id, merged, turn_id=plan.turn_id, at=plan.completed_at)
 
 
 def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:

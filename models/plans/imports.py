@@ -153,7 +153,7 @@ def import_plans(scope: Scope, plans: Sequence[NewPlan]) -> int:
     announce_outcome(scope)
     cells = scope.cells
     rows = [{**plan.columns, "plan_id": _plan_id(cells, plan.identity)} for plan in plans]
-    return insert_plans(cells, rows, source=PlanSource.IMPORTED) if rows else 0
+    return insert_plans(scope, rows, source=PlanSource.IMPORTED) if rows else 0
 
 
 def _plan_id(cells: TextCipher, identity: UUID | bytes) -> UUID:

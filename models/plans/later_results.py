@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import text
 
@@ -10,9 +9,8 @@ from context.tool_plans.outcomes import match_outcomes, merge_outcomes, read_too
 from context.types import Message
 from models.conversations.history import load_oldest
 from models.conversations.log import AcceptedTurn, NewTurn
-from models.database import Transaction
-from models.encryption.keys import TextCipher
 from models.plans.outcome import announce_outcome, keep_outcomes, lock_plans
+from models.scope import Scope
 
 REACH = 20
 """Turns before a result in which its plan is looked for."""
@@ -43,23 +41,20 @@ _OWNERS = text(
 )
 
 
-def join_later_results(
-    db: Transaction, tenant_id: UUID, stored: Sequence[tuple[NewTurn, AcceptedTurn]]
-) -> None:
+def join_later_results(scope: Scope, stored: Sequence[tuple[NewTurn, AcceptedTurn]]) -> None:
     """Join results to open steps of plans of earlier turns, or of an earlier part of the same turn.
 
     A result belongs to the plan of the turn with its call. Calls and results of a turn without words of a
     user belong to the exchange before the turn. A step with an outcome keeps the outcome.
 
     Args:
-        db: The transaction that stores the turns; the sessions are locked.
-        tenant_id: The tenant of the turns.
+        scope: The transaction that stores the turns, with the tenant; the sessions are locked.
         stored: New turns with their places, or the new messages of a turn with their own.
     """
     for turn, place in stored:
         late = _late_answers(turn.messages)
         if late or _goes_on(turn.messages):
-            _join(db, tenant_id, turn, place, late)
+            _join(scope, turn, place, late)
 
 
 def _late_answers(messages: Sequence[Message]) -> set[str]:
@@ -78,21 +73,20 @@ def _goes_on(messages: Sequence[Message]) -> bool:
     return first is not None and not first.starts_turn
 
 
-def _join(db: Transaction, tenant_id: UUID, turn: NewTurn, place: AcceptedTurn, late: set[str]) -> None:
+def _join(scope: Scope, turn: NewTurn, place: AcceptedTurn, late: set[str]) -> None:
     about = {
-        "tenant_id": tenant_id,
         "session_id": turn.session_id,
         "turn_index": place.turn_index,
         "first_seq": place.first_seq,
         "last_seq": place.last_seq,
         "reach": REACH,
     }
-    plans = db.execute(_PLANS, about).all()
+    plans = scope.execute(_PLANS, **about).all()
     if not plans:
         return
-    announce_outcome(db, tenant_id)
-    cells, owners = TextCipher(db, tenant_id), _owners(db, about, late)
-    known = lock_plans(cells, sorted(plan.plan_id for plan in plans))
+    announce_outcome(scope)
+    owners = _owners(scope, about, late)
+    known = lock_plans(scope, sorted(plan.plan_id for plan in plans))
     begins = sorted({plan.first_seq for plan in plans} | {place.last_seq + 1})
     for plan_id, first_seq, end_seq in plans:
         steps = known[plan_id]["steps"] if plan_id in known else ()
@@ -101,15 +95,15 @@ def _join(db: Transaction, tenant_id: UUID, turn: NewTurn, place: AcceptedTurn, 
         new = _of_exchange(turn.messages, place.first_seq, owners, range(first_seq, end + 1))
         if open_orders and any(message.answer_ids for message in new):
             bounds = {"after_seq": first_seq - 1, "up_to_seq": min(end, place.first_seq - 1)}
-            before = load_oldest(db, tenant_id, turn.session_id, **bounds, most=MOST_MESSAGES)
+            before = load_oldest(scope, turn.session_id, **bounds, most=MOST_MESSAGES)
             found = match_outcomes(steps, read_tool_ends([*before, *new]))
             merged = merge_outcomes(steps, [one for one in found if one.order in open_orders])
-            keep_outcomes(cells, plan_id, merged, turn_id=turn.turn_id, at=turn.completed_at)
+            keep_outcomes(scope, plan_id, merged, turn_id=turn.turn_id, at=turn.completed_at)
 
 
-def _owners(db: Transaction, about: Mapping[str, Any], late: set[str]) -> dict[str, int]:
+def _owners(scope: Scope, about: Mapping[str, Any], late: set[str]) -> dict[str, int]:
     """Find the seq of the newest message with each call."""
-    rows = db.execute(_OWNERS, {**about, "call_ids": sorted(late)})
+    rows = scope.execute(_OWNERS, **about, call_ids=sorted(late))
     return {call_id: row.seq for row in rows for call_id in late.intersection(row.call_ids)}
 
 

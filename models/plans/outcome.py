@@ -48,14 +48,13 @@ def join_outcomes(scope: Scope, plan_id: UUID, outcomes: Sequence[StepOutcome]) 
         return None
     if row.status != PlanStatus.READY:
         return Joined(None, PlanStatus(row.status))
-    cells = scope.cells
-    merged = merge_outcomes(open_plan(cells, plan_id, {"steps": row.steps})["steps"], outcomes)
-    keep_outcomes(cells, plan_id, merged)
+    merged = merge_outcomes(open_plan(scope.cells, plan_id, {"steps": row.steps})["steps"], outcomes)
+    keep_outcomes(scope, plan_id, merged)
     return Joined(merged, PlanStatus.READY)
 
 
 def keep_outcomes(
-    cells: TextCipher,
+    scope: Scope,
     plan_id: UUID,
     merged: Merged,
     *,
@@ -65,7 +64,7 @@ def keep_outcomes(
     """Store the steps of a locked plan, if any outcome is new.
 
     Args:
-        cells: Cells of the plan's tenant, in a transaction that has announced outcomes.
+        scope: The tenant's transaction, which has announced outcomes.
         plan_id: The plan.
         merged: The steps.
         turn_id: The turn that brought the outcomes: a change of the turn erases the plan.
@@ -74,11 +73,11 @@ def keep_outcomes(
     if not merged.changed:
         return
     told_by = {"outcome_turns": func.array_append(Plan.outcome_turns, turn_id)} if turn_id else {}
-    cells.db.execute(
+    scope.db.execute(
         update(Plan)
-        .where(Plan.tenant_id == cells.tenant_id, Plan.plan_id == plan_id)
+        .where(Plan.tenant_id == scope.tenant_id, Plan.plan_id == plan_id)
         .values(
-            **seal_plan(cells, plan_id, {"steps": list(merged.steps)}),
+            **seal_plan(scope.cells, plan_id, {"steps": list(merged.steps)}),
             **told_by,
             outcome_at=func.least(func.now(), at) if at else func.now(),
             outcome_seq=outcome_numbers.next_value(),
@@ -87,15 +86,15 @@ def keep_outcomes(
     )
 
 
-def lock_plans(cells: TextCipher, plan_ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
+def lock_plans(scope: Scope, plan_ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
     """Lock plans that are ready, and read session and steps of each."""
-    rows = cells.db.execute(
+    rows = scope.db.execute(
         select(Plan.plan_id, Plan.session_id, Plan.steps)
-        .where(Plan.tenant_id == cells.tenant_id, Plan.plan_id.in_(plan_ids), Plan.status == PlanStatus.READY)
+        .where(Plan.tenant_id == scope.tenant_id, Plan.plan_id.in_(plan_ids), Plan.status == PlanStatus.READY)
         .order_by(Plan.plan_id)
         .with_for_update()
     )
-    return {row["plan_id"]: open_plan(cells, row["plan_id"], row) for row in rows.mappings()}
+    return {row["plan_id"]: open_plan(scope.cells, row["plan_id"], row) for row in rows.mappings()}
 
 
 def announce_outcome(scope: Scope) -> None:
