@@ -7,6 +7,7 @@ from functools import cached_property
 from context.artifact_plans.strategies import NO_ROOM
 from context.conversation.turns import opening_of, read_history
 from context.recall.offer import CLOSE_SCORE, NEAR_SCORE
+from context.recall.ranking import find_question
 from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.tokens.budget import require_fit
 from context.tokens.message import count_of
@@ -236,7 +237,8 @@ class _Assembly:
 
     def _brief_of(self, turns: Sequence[Sequence[Message]]) -> BriefNotes:
         covered = [message for turn in turns for message in turn]
-        return BriefNotes(covered, self.request.wire, self.price, self.rate)
+        asked = find_question(self.request.new, self.request.tail)
+        return BriefNotes(covered, self.request.wire, self.price, self.rate, asked)
 
     def _write_brief_notes(self, left: int) -> int:
         """Write the brief notes, or write them anew in the room really left."""

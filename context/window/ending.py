@@ -10,7 +10,7 @@ from context.tokens import count_message
 from context.tokens.message import recounted
 from context.types import Message, Role
 from context.window.certify import Taken
-from context.window.trim import PORTION, Trim, TrimmedTurn, cut_results, trim_open_turn, trim_turn
+from context.window.trim import PORTION, Trim, TrimmedTurn, trim_open_turn, trim_turn
 from context.window.types import new_message
 from context.wire.edit import is_reasoning_item
 
@@ -19,9 +19,6 @@ TRIM_ATTEMPTS = 4
 
 NOTE = "[Earlier steps of this turn are left out here: they took more room than there is.]"
 """Note in place of omitted steps, as words of a user."""
-
-NOTED_CHARS = 60
-"""Characters that stay of a result told by notes, enough to recognize the result."""
 
 Cost = Callable[[Sequence[Message]], int]
 
@@ -110,18 +107,6 @@ def last_steps(turn: Sequence[Message], room: int, cost: Cost) -> Taken:
     return Taken(ending.messages, cost(ending.messages), left_out=ending.left_out, opening=opening)
 
 
-def cut_noted_turn(messages: Sequence[Message], cost: Cost) -> Taken:
-    """Cut the results of a finished turn to a few words each: notes beside the turn tell the results.
-
-    Args:
-        messages: The stored messages of the turn.
-        cost: Prices messages in the model's tokens.
-    """
-    result = cut_results(messages, NOTED_CHARS, count_stored)
-    shorter = _recount(result)
-    return Taken(shorter, cost(shorter), result.trims)
-
-
 def shorten_turn(messages: Sequence[Message], room: int, cost: Cost) -> Taken | None:
     """Shorten the results of a finished turn until the turn fits; leave out steps too if needed.
 
@@ -138,20 +123,26 @@ def shorten_turn(messages: Sequence[Message], room: int, cost: Cost) -> Taken | 
     shorter = _shorten_results(messages, room, cost)
     if shorter is not None or room <= 0:
         return shorter
-    for kept in (fit_ending(messages, room, cost), _without_steps(messages, cost)):
-        price = cost(kept.messages)
-        if price <= room:
-            return Taken(kept.messages, price, kept.stored.trims, kept.left_out)
-    return None
+    kept = fit_ending(messages, room, cost)
+    price = cost(kept.messages)
+    shorter = Taken(kept.messages, price, kept.stored.trims, kept.left_out)
+    shorter = shorter if price <= room else without_steps(messages, cost)
+    return shorter if shorter.cost <= room else None
 
 
-def _without_steps(turn: Sequence[Message], cost: Cost) -> Ending:
-    """Leave the words of users and the answer of a finished turn; all of a turn without an answer."""
+def without_steps(turn: Sequence[Message], cost: Cost) -> Taken:
+    """Leave the words of users and the answer of a finished turn; all of a turn without an answer.
+
+    Args:
+        turn: The stored messages of the turn.
+        cost: Prices messages in the model's tokens.
+    """
     *steps, last = split_steps(turn)
     is_answered = len(last) == 1 and not turn[last.start].call_ids and not turn[last.start].answer_ids
     words = [place for step in steps for place in step if _is_words_of_others(turn[place])]
     kept = [*words, *last] if is_answered else list(range(len(turn)))
-    return _priced(turn, kept, [turn[place] for place in kept], (), cost)
+    short = _priced(turn, kept, [turn[place] for place in kept], (), cost)
+    return Taken(short.messages, cost(short.messages), left_out=short.left_out)
 
 
 def _shorten_results(messages: Sequence[Message], room: int, cost: Cost) -> Taken | None:

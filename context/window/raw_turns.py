@@ -8,7 +8,7 @@ from context.tokens import Count, count_text
 from context.tokens.message import count_of
 from context.types import Message, Wire
 from context.window.certify import Taken
-from context.window.ending import Cost, cut_noted_turn, last_steps, shorten_turn
+from context.window.ending import Cost, last_steps, shorten_turn, without_steps
 from context.window.types import Recalled, recall_message
 
 FRAME_TOKENS = 50
@@ -157,8 +157,8 @@ class RawTurns:
         return left
 
     def take_noted(self, most: int) -> bool:
-        """Take the newest turn with its results cut, since notes tell the results; say whether it fits."""
-        taken = cut_noted_turn(self._turns[-1].messages, self._cost)
+        """Take the newest turn without its steps, since notes tell the results; say whether it fits."""
+        taken = without_steps(self._turns[-1].messages, self._cost)
         if taken.cost <= most:
             self._add(taken)
         return bool(self.taken)

@@ -129,6 +129,7 @@ class BriefNotes:
         wire: The format of the window.
         price: Upper bound of a count in the model's own tokens.
         rate: Approximate price of a canonical token.
+        asked: The words of the request.
         shown: The covered messages whose words the window shows; the notes tell their results alone.
     """
 
@@ -136,6 +137,7 @@ class BriefNotes:
     wire: Wire
     price: Callable[[Count], int]
     rate: float
+    asked: str = ""
     shown: frozenset[int] = frozenset()
 
     @property
@@ -148,7 +150,7 @@ class BriefNotes:
         """Write the notes at a cost of at most `most`; None without room for a line."""
         tokens = int(most / self.rate) - FRAME_TOKENS
         for _ in range(_TRIES):
-            text = _notes_of(self.covered[-1], self._lines).write(tokens) if tokens > 0 else ""
+            text = _notes_of(self.covered[-1], self._lines, self.asked).write(tokens) if tokens > 0 else ""
             if not text:
                 return None
             first, last = self.covered[0].seq, self.covered[-1].seq
@@ -169,9 +171,9 @@ class BriefNotes:
 class _Notes:
     """Notes of some lines in any length; those of the last lengths are kept."""
 
-    def __init__(self, lines: tuple[RenderedLine, ...]) -> None:
+    def __init__(self, lines: tuple[RenderedLine, ...], asked: str) -> None:
         request = SummaryInput(lines, budget_tokens=0, language=users_language(lines))
-        self._writer = Summarizer(request, is_kept=False)
+        self._writer = Summarizer(request, asked=asked)
         self._kept: dict[int, str] = {}
 
     def write(self, tokens: int) -> str:
@@ -184,6 +186,6 @@ class _Notes:
 
 
 @once_a_message
-def _notes_of(_last: Message, lines: tuple[RenderedLine, ...]) -> _Notes:
-    """Read the lines once: the steps of a turn, and other questions, need notes of the same lines."""
-    return _Notes(lines)
+def _notes_of(_last: Message, lines: tuple[RenderedLine, ...], asked: str) -> _Notes:
+    """Read the lines once: the steps of a turn need notes of the same lines for the same question."""
+    return _Notes(lines, asked)

@@ -116,13 +116,6 @@ def trim_turn(
     return TrimmedTurn([copy.message for copy in copies], _trims(messages, copies), tokens)
 
 
-def cut_results(messages: Sequence[Message], max_chars: int, count: Callable[[Message], int]) -> TrimmedTurn:
-    """Shorten every text of the tool results of a turn to so many characters, the cut not counted."""
-    copies = [_shortened(_Copy(message), message, max_chars, count) for message in messages]
-    shown = [copy.message for copy in copies]
-    return TrimmedTurn(shown, _trims(messages, copies), sum(message.tokens for message in shown))
-
-
 def trim_open_turn(
     messages: Sequence[Message], budget_tokens: int, count: Callable[[Message], int]
 ) -> TrimmedTurn:

@@ -24,18 +24,23 @@ _THOUGHTS = frozenset({"think", "thought", "sequentialthinking", "sequential_thi
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NUMBER = re.compile(r"(?<![\w.])\d{3,}(?![\w.])")
 _SUBJECT = re.compile(r"[^(\s]*\((?:[\w-]+=(?:\".*?\"|[^\",]*))?(?=, [\w-]+=|\)\Z)", re.DOTALL)
+_ARGUMENT = re.compile(r"(?:\A|(?<=, ))[\w-]+=")
+"""The name of an argument; one within a text moves with the text, and makes another shape."""
 _READING = (
     "read", "get", "list", "search", "find", "grep", "ls", "cat", "fetch", "view", "query", "lookup", "think",
     "route", "calculate", "show", "describe", "check", "browse", "open",
 )  # fmt: skip
 
 
-def call_points(lines: Sequence[RenderedLine], *, recency: Callable[[int], float]) -> Iterator[Point]:
+def call_points(
+    lines: Sequence[RenderedLine], *, recency: Callable[[int], float], asked: str = ""
+) -> Iterator[Point]:
     """Make a point from each call; calls of a tool on the same subject become a single point, the last.
 
     Args:
         lines: A transcript.
         recency: Function for the position of a message, in [0, 1].
+        asked: A question that the points are for; empty for none.
 
     Yields:
         The calls, and the data of the last outputs.
@@ -48,7 +53,7 @@ def call_points(lines: Sequence[RenderedLine], *, recency: Callable[[int], float
             worked[call.name] = call.line.seq
     last_calls = [calls[-1] for calls in groups.values()]
     told = _last_told(last_calls)
-    named = _Named.of(lines, [fact.text for facts in told.values() for fact in facts])
+    named = _Named.of(lines, asked, [fact.text for facts in told.values() for fact in facts])
     for calls in groups.values():
         last = calls[-1]
         facts = told.get(last.line, [])
@@ -93,8 +98,8 @@ class _Named:
     facts: Mapping[str, int]
 
     @classmethod
-    def of(cls, lines: Sequence[RenderedLine], facts: Sequence[str]) -> "_Named":
-        spoken = (line.text for line in lines if line.kind is not LineKind.RESULT)
+    def of(cls, lines: Sequence[RenderedLine], asked: str, facts: Sequence[str]) -> "_Named":
+        spoken = (asked, *(line.text for line in lines if line.kind is not LineKind.RESULT))
         held = Counter(name for fact in facts for name in _exact_names(fact))
         return cls(frozenset(name for text in spoken for name in _exact_names(text)), held)
 
@@ -156,6 +161,7 @@ def _fact_points(
         return
     is_list = call.outcome.text.lstrip().startswith("[")
     head, tail = f"{_short_call(call)} -> ", f" {_cite(call.line.seq, call.outcome.seq)}"
+    shape, values = _split_call(_short_call(call))
     for place, fact in enumerate(facts):
         share = named.share(fact.text)
         worth = _FACT + _NAME * min(len(extract_identifiers(fact.text)), _MAX_NAMES)
@@ -172,6 +178,9 @@ def _fact_points(
             place=place + 1,
             kind=fact.kind,
             row=plain_numbers(fact.row),
+            named_row=plain_numbers(fact.named_row),
+            shape=shape,
+            next_head=f"{values} -> " if shape else "",
             is_fact=True,
         )
 
@@ -206,6 +215,15 @@ def _short_call(call: _Call) -> str:
         return whole
     ends_early = len(call.subject) < len(call.line.text)
     return one_line(call.subject, _CALL_CHARS) + (", …)" if ends_early else "")
+
+
+def _split_call(call: str) -> tuple[str, str]:
+    """Split a call into the tool with the arguments' names, and the values in brackets."""
+    name, _, inside = call.partition("(")
+    if not inside.endswith(")") or not _ARGUMENT.match(inside):
+        return "", ""
+    names = _ARGUMENT.findall(inside)
+    return f"{name}({', '.join(names)})", f"({_ARGUMENT.sub('', inside)}"
 
 
 def _telling_part(outcome: RenderedLine) -> str:

@@ -51,11 +51,12 @@ _PASTED = re.compile(
 """A command of a chat program, a row of a trace, a path alone, a prompt, a row of a log."""
 
 
-def find_points(lines: Sequence[RenderedLine]) -> list[Point]:
+def find_points(lines: Sequence[RenderedLine], asked: str = "") -> list[Point]:
     """List the candidate points of a transcript.
 
     Args:
         lines: A transcript.
+        asked: A question that the points are for; empty for none.
 
     Returns:
         Points in the order of the transcript, without doubles.
@@ -64,7 +65,7 @@ def find_points(lines: Sequence[RenderedLine]) -> list[Point]:
     said = [point for spoken in talk.spoken for point in _points_of_words(spoken, talk)]
     demanded = list(_demanded(lines, {one.line.seq: label_of(one.line) for one in talk.spoken}))
     said = [point for point in said if not any(_repeats(point, rule) for rule in demanded)]
-    points = [*demanded, *with_changes(said), *call_points(lines, recency=talk.recency)]
+    points = [*demanded, *with_changes(said), *call_points(lines, recency=talk.recency, asked=asked)]
     points.sort(key=lambda point: (point.order, point.place))
     return list({point.text: point for point in reversed(points)}.values())[::-1]
 
@@ -198,6 +199,7 @@ class PointChoice:
         self.terms = [tuple(dict.fromkeys(content_terms(point.body, limit=_MOST_TERMS))) for point in points]
         self.costs = [count(point.text) + LINE_TOKENS for point in points]
         self._heads = [count(point.head + point.tail) + LINE_TOKENS if point.head else 0 for point in points]
+        self._next_heads = [count(point.next_head + point.tail) if point.shape else 0 for point in points]
         self._saved = [count(point.body) - count(point.row) if point.kind else 0 for point in points]
         self._all_titles = titles
         self._weights = self._weigh()
@@ -246,8 +248,8 @@ class PointChoice:
         new = sum(self._weights.get(term, 1.0) for term in self.terms[at] if term not in told)
         return new * (1 + _SCORE_WEIGHT * self.points[at].score)
 
-    def cost(self, at: int, lines: Mapping[_Line, int], kinds: Collection[tuple[_Line, str]]) -> int:
-        """Compute the tokens of a point: the label of a line and the keys of a kind are paid once."""
+    def cost(self, at: int, lines: Mapping[_Line, int], told: Collection[tuple[_Line, str]]) -> int:
+        """Compute the tokens of a point: the label of a call and the keys of a kind are paid once a line."""
         point = self.points[at]
         line = line_of(point)
         if (
@@ -256,8 +258,9 @@ class PointChoice:
             or len(point.body) > LINE_CHARS - lines.get(line, LINE_CHARS)
         ):
             return max(self.costs[at], 1)
-        saved = self._saved[at] if point.kind and (line, point.kind) in kinds else 0
-        return max(self.costs[at] - self._heads[at] - saved, 1)
+        label = 0 if (line, point.head) in told else self._next_heads[at]
+        saved = self._saved[at] if point.kind and (line, point.kind) in told else 0
+        return max(self.costs[at] - self._heads[at] + label - saved, 1)
 
     def title(self, section: Section) -> int:
         """Return the tokens of a section's title."""
@@ -313,7 +316,7 @@ class _Round:
         self._facts_left = max(int(budget * _FACTS_SHARE), 0 if is_kept else brief)
         self._titles: set[Section] = set()
         self._lines: dict[_Line, int] = {}
-        self._kinds: set[tuple[_Line, str]] = set()
+        self._labels: set[tuple[_Line, str]] = set()
         self._told: set[str] = set()
         self.taken: dict[int, None] = {}
 
@@ -355,11 +358,11 @@ class _Round:
                 self._take(at)
 
     def _value(self, at: int) -> float:
-        return self._choice.gain(at, self._told) / self._choice.cost(at, self._lines, self._kinds)
+        return self._choice.gain(at, self._told) / self._choice.cost(at, self._lines, self._labels)
 
     def _take(self, at: int, *, floor: int = 0) -> bool:
         point = self._choice.points[at]
-        cost = self._choice.cost(at, self._lines, self._kinds)
+        cost = self._choice.cost(at, self._lines, self._labels)
         cost += 0 if point.section in self._titles else self._choice.title(point.section)
         if at in self.taken or self._left - cost < floor or (point.is_fact and cost > self._facts_left):
             return False
@@ -367,7 +370,7 @@ class _Round:
         self._facts_left -= cost * point.is_fact
         self._titles.add(point.section)
         line = line_of(point)
-        self._kinds.add((line, point.kind))
+        self._labels.update(((line, point.head), (line, point.kind)))
         long = self._lines.get(line, LINE_CHARS) + len(point.body)
         self._lines[line] = long if long <= LINE_CHARS else len(point.text)
         self._told.update(self._choice.terms[at])
@@ -376,8 +379,8 @@ class _Round:
 
 
 def line_of(point: Point) -> _Line:
-    """Name the line of a point: the section, and the label with the citation."""
-    return point.section, point.head + point.tail
+    """Name the line of a point: the section, and calls alike, or the label with the citation."""
+    return point.section, point.shape or point.head + point.tail
 
 
 def shares_line(point: Point) -> bool:

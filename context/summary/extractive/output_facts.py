@@ -29,12 +29,15 @@ class Fact:
         text: The values with their keys.
         kind: The same for facts with the same keys of things that stand beside each other; empty for a fact
             that is always told with keys.
-        row: The values alone, in the order of the keys: enough behind another fact of the kind.
+        row: The values alone, in the order of the keys: enough right behind another fact of the kind.
+        named_row: The same with the path of the thing: enough after another fact of the kind, if no thing of
+            other keys was told of the path since.
     """
 
     text: str
     kind: str = ""
     row: str = ""
+    named_row: str = ""
 
 
 def read_facts(output: str) -> list[Fact]:
@@ -188,8 +191,9 @@ def _fact(thing: _Thing, head: str, pairs: Sequence[_Pair]) -> Fact:
     if len(pairs) < _LEAST_PAIRS or any(pair.is_unclear for pair in pairs):
         return Fact(text)
     name = f"{thing.name}: " if thing.name else ""
-    kind = f"{thing.kind} {', '.join(pair.keys for pair in pairs)}"
-    return Fact(text, kind, name + ", ".join(pair.values for pair in pairs))
+    kind = f"{thing.kind}\n{', '.join(pair.keys for pair in pairs)}"
+    values = ", ".join(pair.values for pair in pairs)
+    return Fact(text, kind, name + values, head + values)
 
 
 def _pair(key: str, value: Any, path: str) -> _Pair | None:

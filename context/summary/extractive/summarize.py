@@ -2,7 +2,7 @@
 """The built-in model: a deterministic summary of lines from the conversation."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from context.conversation.transcript import LineKind, RenderedLine
@@ -97,25 +97,27 @@ class Summarizer:
     """Writer of summaries of the same lines in any length: what the lines say is found once."""
 
     def __init__(
-        self, request: SummaryInput, count: Callable[[str], int] = count_text, *, is_kept: bool = True
+        self, request: SummaryInput, count: Callable[[str], int] = count_text, *, asked: str | None = None
     ) -> None:
         """Read the lines.
 
         Args:
             request: Input of the summary; the budget is left to `write`.
             count: Function that counts the tokens of a text.
-            is_kept: Whether later summaries carry the points over. Else nothing says what the notes are, and
-                no name is told twice.
+            asked: The question of the only request that the notes are for: data named there comes first,
+                nothing says what the notes are, and no name is told twice. None for a stored summary.
         """
-        self._request, self._count, self._is_kept = request, count, is_kept
+        self._request, self._count, self._is_kept = request, count, asked is None
         self._covered_tokens = sum(count(line.text) for line in request.lines)
         self._covered_tokens += count(request.previous_summary or "")
         covered = covered_identifiers(request.lines, limit=_MAX_NAMES)
         titles = section_titles(request.language).items()
         sizes = {section: count(title) + 2 * LINE_TOKENS for section, title in titles}
-        points = _dedupe([*_carried(request), *find_points(request.lines)])
+        points = _dedupe([*_carried(request), *find_points(request.lines, asked or "")])
         choice = PointChoice(points, sizes, count)
-        self._writer = _SummaryWriter(request, covered, choice, _names(request, covered), count, is_kept)
+        self._writer = _SummaryWriter(
+            request, covered, choice, _names(request, covered), count, self._is_kept
+        )
 
     def write(self, budget_tokens: int) -> str:
         """Write the summary within a budget; see `summarize`."""
@@ -216,21 +218,43 @@ class _SummaryWriter:
 def _lines(chosen: Sequence[Point], section: Section) -> list[str]:
     """Write the points of a section; points of a message share the label, and a gap is marked.
 
-    A fact behind another of the same keys is told by the values alone.
+    A fact behind another of the same keys is told by the values alone. Calls of a tool share a line, and a
+    fact with keys that the line has told is told by its path and the values.
     """
     lines: list[str] = []
+    told: dict[str, str] = {}
     last: Point | None = None
     for point in chosen:
         if point.section is not section:
             continue
-        is_next = last is not None and bool(point.head) and last.head == point.head and shares_line(point)
-        if last and is_next and last.tail == point.tail and len(lines[-1]) + len(point.body) <= LINE_CHARS:
-            body = point.row if point.kind and point.kind == last.kind else point.body
-            lines[-1] = lines[-1].removesuffix(last.tail) + _gap(last, point) + body + point.tail
+        more = _continuation(last, point, told) if last else None
+        if more is not None and len(lines[-1]) + len(more) <= LINE_CHARS:
+            is_same = last is not None and last.tail == point.tail
+            lines[-1] = (lines[-1].removesuffix(point.tail) if is_same else lines[-1]) + more
         else:
             lines.append(point.text)
+            told = {}
+        told[_path(point)] = point.kind
         last = point
     return lines
+
+
+def _continuation(last: Point, point: Point, told: Mapping[str, str]) -> str | None:
+    """Write a point behind another on the same line; None where it needs a line of its own."""
+    is_same_head = bool(point.head) and last.head == point.head
+    if not shares_line(point) or not (is_same_head or (point.shape and last.shape == point.shape)):
+        return None
+    body = point.body
+    if point.kind and point.kind == told.get(_path(point)):
+        body = point.row if point.kind == last.kind and is_same_head else point.named_row
+    if is_same_head and last.tail == point.tail:
+        return _gap(last, point) + body + point.tail
+    return f"; {point.next_head}{body}{point.tail}" if point.shape else None
+
+
+def _path(point: Point) -> str:
+    """Return the path of a fact's thing, as far as things beside it share it."""
+    return point.kind.partition("\n")[0]
 
 
 def _gap(last: Point, point: Point) -> str:

@@ -29,8 +29,11 @@ class Point:
         head: Label at the beginning of the text; points of a message and section may share the label.
         tail: Citation at the end of the text, shared like the label.
         place: Index of the statement in the message, from 0.
-        kind: Kind of a fact with a row; empty for other points.
-        row: The body without keys, behind another fact of the kind.
+        kind: Kind of a fact with a row, the path first; empty for other points.
+        row: The body without keys, right behind another fact of the kind.
+        named_row: The same with the path of the thing, behind other facts.
+        shape: The tool and the names of the arguments, the same for calls alike; empty for other points.
+        next_head: The label behind another call of the shape: the arguments' values alone.
         is_fact: True for data of a tool's output.
         is_spare: True for a row of a tool's plain output, told only in room that nothing else fills.
     """
@@ -44,6 +47,9 @@ class Point:
     place: int = 0
     kind: str = ""
     row: str = ""
+    named_row: str = ""
+    shape: str = ""
+    next_head: str = ""
     is_fact: bool = False
     is_spare: bool = False
 

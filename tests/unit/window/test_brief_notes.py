@@ -155,6 +155,6 @@ def test_notes_of_the_same_messages_in_another_length_read_them_once() -> None:
     assert len(short[0].text) < len(long[0].text)
     lines = render_transcript(covered, limits=RenderLimits(result_chars=6_000))
     said = SummaryInput(lines, 135 - FRAME_TOKENS, users_language(lines))
-    assert short[0].text == Summarizer(said, is_kept=False).write(135 - FRAME_TOKENS)
+    assert short[0].text == Summarizer(said, asked="").write(135 - FRAME_TOKENS)
     kept = [key for key in covered[-1].found if isinstance(key, tuple) and lines in key]
     assert len(kept) == 1

@@ -18,7 +18,7 @@ from context.summary.prompt import SummaryInput
 from context.summary.sections import Section, SummaryDocument, section_titles
 from context.text.language import main_language
 from context.tokens.text import count_text
-from context.types import Message, Role
+from context.types import JsonObject, Message, Role
 from tests.data import data_dir
 from tests.unit.linear.growth import grows_in_proportion
 
@@ -381,6 +381,60 @@ def test_things_with_the_same_keys_are_told_by_their_values_behind_the_first() -
     assert "legs: from: ZRH, to: OSL, price: 91; OSL, BGO, 47" in ask(talk, 300)
 
 
+def bookings(*records: JsonObject) -> list[RenderedLine]:
+    """One call of a tool for each record, one after the other."""
+    ids = ("AB12CD", "EF34GH", "IJ56KL")
+    called_ = [
+        line
+        for place, (one, record) in enumerate(zip(ids, records, strict=False))
+        for line in called(2 + 2 * place, f'get_booking(id="{one}")', json.dumps(record))
+    ]
+    return [said(1, "I want to see what I have booked for next Monday, please."), *called_, *FILLER[:10]]
+
+
+def test_calls_of_a_tool_share_a_line_and_its_keys() -> None:
+    paid = [{"paid": {"card": f"card_{n}731", "amount": 90 + n, "day": "2024-05-13"}} for n in range(3)]
+    guests = [{**one, "guests": [{"first": "Mia", "born": f"199{n}-04-05"}]} for n, one in enumerate(paid)]
+    told = ask(bookings(*guests), 400)
+    assert (
+        '("EF34GH") -> paid: card: card_1731, amount: 91, day: 2024-05-13; guests: Mia, 1991-04-05 [4-5]; '
+        '("IJ56KL") -> paid: card_2731, 92, 2024-05-13; guests: Mia, 1992-04-05 [6-7]'
+    ) in told
+    assert told.count("get_booking(") == 1
+
+
+def test_a_thing_keeps_its_keys_behind_one_with_other_keys_at_the_same_place() -> None:
+    cards = {"gift_1": {"source": "gift", "amount": 113}, "visa_1": {"source": "visa", "last_four": "6710"}}
+    more = {"gift_2": {"source": "gift", "amount": 250}, "visa_2": {"source": "visa", "last_four": "4021"}}
+    told = ask(bookings({"pays": cards}, {"pays": more}), 400)
+    assert (
+        '("EF34GH") -> pays.gift_2: source: gift, amount: 250; pays.visa_2: source: visa, last_four: 4021'
+        in told
+    )
+
+
+@pytest.mark.parametrize("other", ['get_booking("AB12CD")', 'get_booking(id="EF34GH", day=3)', "find(id=3)"])
+def test_a_call_of_another_shape_has_a_line_of_its_own(other: str) -> None:
+    record = json.dumps({"paid": {"card": "card_1731", "amount": 91}, "guests": 3})
+    second = json.dumps({"paid": {"card": "card_2731", "amount": 92}, "guests": 4})
+    talk = [*called(2, 'get_booking(id="AB12CD")', record), *called(4, other, second), *FILLER[:10]]
+    told = ask([said(1, "I want to see what I have booked for Monday, please."), *talk], 400)
+    assert f"- {other} -> " in told
+
+
+def test_notes_for_a_question_tell_the_data_that_it_names() -> None:
+    seats = [{"seat": f"{n}C", "card": f"card_{n}7{n}1", "price": 90 + n} for n in range(1, 10)]
+    lines = (
+        said(1, "Which seats are there for me?"),
+        *called(2, "list_seats(day=3)", json.dumps(seats)),
+        said(4, "There are nine of them, and all are free.", "assistant"),
+        *FILLER[:4],
+    )
+    for n in (3, 6, 9):
+        request = SummaryInput(lines, 110, "en")
+        assert f"card_{n}7{n}1" in Summarizer(request, asked=f"I take card_{n}7{n}1, please.").write(110)
+
+
 def test_things_with_other_keys_or_values_with_commas_keep_their_keys() -> None:
     record = {
         "shops": [
@@ -419,7 +473,7 @@ def test_notes_that_are_not_kept_name_nothing_twice_and_do_not_say_what_they_are
         *FILLER[:10],
     )
     asked = SummaryInput(talk, 300, "en")
-    kept, brief = Summarizer(asked).write(300), Summarizer(asked, is_kept=False).write(300)
+    kept, brief = Summarizer(asked).write(300), Summarizer(asked, asked="").write(300)
     assert kept.startswith("Extractive notes")
     assert "Extractive notes" not in brief
     assert "WB-20931" in brief
