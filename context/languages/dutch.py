@@ -49,6 +49,10 @@ LANGUAGE = Language(
         "address": "jij|jullie|u|alstublieft|alsjeblieft",
         "story": "ik|wij|heb|hebben",
         "limit": "niet meer dan",
+        "joint": "en|maar|terwijl",
+        "worked": "gelukt|werkte",
+        "tried": r"probeer\w*|geprobeerd",
+        "decides": r"beslis\w*|beslui\w*",
     },
     signs=None,
 )

@@ -93,6 +93,10 @@ LANGUAGE = Language(
             r"fail\w{0,4}|errors?|attempt\w{0,3}|tried|tries|unable|unsuccessful\w{0,2}|\w+n't|cannot|not|partly|partial\w{0,2}|pending|blocked|incomplete|"
             "without success"
         ),
+        "joint": "and|but|while|whereas",
+        "worked": r"worked|works|succeed\w*|success\w*|went through|passed",
+        "tried": r"tr(?:y|ied|ies|ying)|attempt\w*",
+        "decides": r"decid\w*|decision\w*",
     },
     signs={
         "casual.greeting": (

@@ -56,6 +56,10 @@ LANGUAGE = Language(
         "address": "s'il (?:te|vous) plaît|tu|te|toi|vous|veuillez|je",
         "story": r"j'\w+|je|nous|avons|on|était|étaient",
         "limit": "pas plus de",
+        "joint": "et|mais|tandis",
+        "worked": r"réussi\w*|fonctionn\w*|abouti\w*",
+        "tried": r"essa[yi]\w*|tent(?:é|er)",
+        "decides": r"décid\w*|décis\w*",
     },
     signs={
         "casual.greeting": "bonjour salut bonsoir coucou ça_va comment_vas-tu comment_allez-vous comment_ça_va",

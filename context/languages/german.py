@@ -61,6 +61,10 @@ LANGUAGE = Language(
         "address": "bitte|du|dir|dich|sie|ihr",
         "story": r"ich|wir|habe|haben(?!\W*\Z)|hatte|hatten|war|waren|wurde|er",
         "limit": "nicht mehr als",
+        "joint": "und|aber|während",
+        "worked": r"\w*klappt\w*|funktionier\w*|erfolgreich\w*|gelungen|gelang",
+        "tried": r"versuch\w*|probier\w*",
+        "decides": r"entscheid\w*|beschließ\w*",
     },
     signs={
         "casual.greeting": "hallo moin servus guten_morgen guten_tag guten_abend wie_geht's wie_gehts wie_geht_es gruss_dich grüezi na",

@@ -41,6 +41,9 @@ LANGUAGE = Language(
         "weak": "תמיד|רק |לפחות|לכל היותר",
         "address": "בבקשה|אתה|את",
         "story": "אני|אנחנו|היה",
+        "worked": r"הצליח\w*",
+        "tried": r"ניסי\w*",
+        "decides": "נחליט|תוחלט",
     },
     signs=None,
 )

@@ -40,6 +40,10 @@ LANGUAGE = Language(
         "weak": "ज़रूर|हमेशा|केवल|सिर्फ",
         "address": "कृपया|आप|तुम",
         "story": "मैं|हम|था|थी|थे",
+        "joint": "और|लेकिन|जबकि",
+        "worked": "सफल",
+        "tried": "कोशिश",
+        "decides": "तय",
     },
     signs=None,
 )

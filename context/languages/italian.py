@@ -55,6 +55,10 @@ LANGUAGE = Language(
         "address": "per favore|lei|voi",
         "story": "io|noi|ho|abbiamo|avevo|aveva",
         "limit": "non più di",
+        "joint": "e|ma|mentre",
+        "worked": r"riuscit\w|funzion\w*|successo",
+        "tried": "tent(?:ato|ata|are)|prov(?:ato|ata|are)",
+        "decides": r"decid\w*|decis\w*",
     },
     signs=None,
 )

@@ -40,6 +40,9 @@ LANGUAGE = Language(
         "weak": "이상|이하|항상|만 사용",
         "address": "주세요|하세요|십시오|해줘|해 줘|해라",
         "story": "(?:저|나|우리)(?:는|도|가)",
+        "worked": "성공",
+        "tried": "시도",
+        "decides": "결정",
     },
     signs={
         "casual.greeting": "안녕 안녕하세요 반가워 잘지내 좋은아침",

@@ -51,6 +51,10 @@ LANGUAGE = Language(
         "address": "proszę",
         "story": "ja",
         "limit": "nie więcej niż",
+        "joint": "i|ale",
+        "worked": r"powiod\w*|udał\w*",
+        "tried": r"prób\w*|spróbow\w*",
+        "decides": r"zdecyd\w*",
     },
     signs=None,
 )

@@ -52,6 +52,10 @@ LANGUAGE = Language(
         "address": "você|vocês",
         "story": "estava|eu|tenho|tinha|foi",
         "limit": "não mais (?:de|do) que|não mais de|no máximo",
+        "joint": "e|mas|enquanto",
+        "worked": r"deu certo|conseguiu|sucesso|funcion\w*",
+        "tried": "tent(?:ei|ou|ar)",
+        "decides": r"decid\w*|decis\w*",
     },
     signs={
         "casual.greeting": "olá oi bom_dia boa_tarde boa_noite tudo_bem como_vai",

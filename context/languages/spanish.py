@@ -55,6 +55,10 @@ LANGUAGE = Language(
         "address": "por favor|usted|ustedes|tú|vos",
         "story": "yo|nosotros|he|hemos|había|era|fue|estaba",
         "limit": "no más de|no menos de",
+        "joint": "y|pero|mientras",
+        "worked": r"funcion\w*|éxito|logr\w+",
+        "tried": "intent(?:é|ó|ar|aron)",
+        "decides": r"decid\w*|decis\w*",
     },
     signs={
         "casual.greeting": "hola buenos_días buenas_tardes buenas_noches buenas cómo_estás qué_tal cómo_te_va saludos",

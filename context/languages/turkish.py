@@ -45,6 +45,10 @@ LANGUAGE = Language(
         "address": "lütfen|sen|siz",
         "story": "ben|biz",
         "limit": "maksimum",
+        "joint": "ve|ama",
+        "worked": r"başar(?!ısız)\w*",
+        "tried": r"dene(?:di|dim|mek)\w*",
+        "decides": "karar",
     },
     signs=None,
 )

@@ -46,6 +46,10 @@ LANGUAGE = Language(
         "address": r"будь ласка|ти|ви|враховуй\w*",
         "story": "ми|мені",
         "limit": "не більше",
+        "joint": "та|але|а|і",
+        "worked": r"вдалос\w*|спрацював\w*",
+        "tried": r"спробува\w*",
+        "decides": r"виріш\w*",
     },
     signs=None,
 )

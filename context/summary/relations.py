@@ -1,4 +1,4 @@
-# ruff: noqa: E501, RUF001 - tables of words in several scripts
+# ruff: noqa: RUF001 - punctuation of several scripts
 """Relations inside a point: what stands with what in a clause, what is denied, and whose words they are."""
 
 import re
@@ -15,14 +15,12 @@ from context.summary.sections import Section
 from context.summary.source import PREFIX, Doubt, ParsedPoint, support_of
 from context.text.cut import split_sentences
 from context.text.exact_values import normal
-from context.text.marker_words import Cue, find_cues
+from context.text.marker_words import WITHOUT_BLANKS, Cue, find_cues, marks_of
 from context.text.terms import index_terms, query_terms
 from context.types import Role
 
-_BREAK = re.compile(
-    r"[;:,](?=\s)|[，、；：]|\s(?:and|but|while|whereas|und|aber|während|et|mais|tandis|y|pero|mientras|e|ma|mas|enquanto|mentre|en|maar|"
-    r"terwijl|i|ale|и|но|а|та|але|ve|ama)(?=\s)"
-)
+_JOINTS = "|".join(all_phrases(lambda one: (one.markers or {}).get("joint")))
+_BREAK = re.compile(rf"[;:,](?=\s)|[，、；：]|\s(?:{_JOINTS})(?=\s)")
 _NAMED = re.compile(r"[^\W\d_][^\W_]*")
 _NOT = "¬"
 _MOST_CLAUSES = 40
@@ -31,26 +29,9 @@ _SAME, _NEAR, _FEW = 0.6, 0.8, 2
 _OTHERS_SHARE, _OWN_SHARE = 0.5, 0.8
 _SUBJECT_WORDS = 3
 
-_FAILED = re.compile(
-    "|".join(rf"(?<!\w){words}(?!\w)" for words in all_phrases(lambda one: (one.markers or {}).get("failed")))
+_FAILED, _WORKED, _TRIED, _DECIDES = (
+    re.compile(marks_of(kind, anywhere=WITHOUT_BLANKS)) for kind in ("failed", "worked", "tried", "decides")
 )
-_WORKED = re.compile(
-    r"(?<!\w)(?:worked|works|succeed\w*|success\w*|went through|passed|\w*klappt\w*|funktionier\w*|erfolgreich\w*|gelungen|gelang|réussi\w*|"
-    r"fonctionn\w*|abouti\w*|funcion\w*|éxito|logr\w+|deu certo|conseguiu|sucesso|riuscit\w|funzion\w*|successo|gelukt|werkte|powiod\w*|udał\w*|"
-    r"başar\w*|прош[её]?л\w*|удал[оа]с\w*|сработал\w*|успешн\w*|вдалос\w*|спрацював\w*|نجح\w*|הצליח\w*|सफल)(?!\w)|成功|うまくい|성공"
-)
-_TRIED = re.compile(
-    r"(?<!\w)(?:tr(?:y|ied|ies|ying)|attempt\w*|versuch\w*|probier\w*|essa[yi]\w*|tent(?:é|ei|ou|ato|ata|are|ar|er|é)|intent(?:é|ó|ar|aron)|"
-    r"prov(?:ato|ata|are)|probeer\w*|geprobeerd|prób\w*|spróbow\w*|dene(?:di|dim|mek)\w*|попробова\w*|пыта\w*|пробова\w*|спробува\w*|حاول\w*|ניסי\w*|कोशिश)(?!\w)|"
-    r"试过|试了|嘗試|尝试|試した|試みた|시도"
-)
-"""Words of an attempt: what was tried is not done."""
-
-_DECIDES = re.compile(
-    r"(?<!\w)(?:decid\w*|decision\w*|entscheid\w*|beschließ\w*|décid\w*|decis\w*|beslis\w*|beslui\w*|zdecyd\w*|karar|реша\w*|реши\w*|"
-    r"виріш\w*|قرر\w*|נחליט|תוחלט)(?!\w)|决定|決定|決め|결정|तय"
-)
-"""Words of deciding, in any tense."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +120,10 @@ def _is_opposite(said: ParsedPoint, lines: Sequence[RenderedLine]) -> bool:
 
 
 def _is_denied(own: _Clause, theirs: Sequence[_Clause], *, strictly: bool) -> bool:
-    """Tell whether the clauses like a clause deny what it says; a new "not", or no citation, asks for likeness."""
+    """Tell whether the clauses like a clause deny the clause.
+
+    A new "not", or no citation, asks for more likeness.
+    """
     worked = _WORKED.search(own.plain)
     alike = [clause for clause in theirs if _is_like(own, clause, strictly=strictly)]
     if worked and not strictly:

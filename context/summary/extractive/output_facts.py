@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from context.languages import all_words
 from context.summary.extractive.statements import read_statements
 from context.text.cut import one_line, plain_breaks
 
@@ -19,6 +20,8 @@ _MOST_OPEN = 50
 _INLINE_VALUES = 4
 _ROW_BYTES = 16
 _LEAST_PAIRS = 2
+_SIGNS = all_words(lambda one: one.negations) | {"yes", "true", "false"}
+"""Values that say nothing without their key."""
 
 
 @dataclass(frozen=True)
@@ -205,14 +208,17 @@ def _pair(key: str, value: Any, path: str) -> _Pair | None:
         inner = [(str(name), shown) for name, one in value.items() if (shown := _shown(one))]
         if not inner:
             return None
-        texts, names, values = zip(*((f"{name}: {shown}", name, shown) for name, shown in inner), strict=True)
+        pairs = [_plain_pair(name, shown) for name, shown in inner]
+        texts, names, values = zip(*((one.text, one.keys, one.values) for one in pairs), strict=True)
         return _Pair(f"{key} ({', '.join(texts)})", f"{key} ({', '.join(names)})", f"({', '.join(values)})")
     shown = _shown(value)
     return _plain_pair(key, shown) if shown and not path.endswith(f".{shown}") else None
 
 
 def _plain_pair(key: str, value: str) -> _Pair:
-    return _Pair(f"{key}: {value}", key, value)
+    """Write a pair; a yes or no without its key would be one of the words beside it."""
+    text = f"{key}: {value}"
+    return _Pair(text, key, text if value.casefold() in _SIGNS else value)
 
 
 def _is_large(value: Any) -> bool:

@@ -403,6 +403,13 @@ def test_calls_of_a_tool_share_a_line_and_its_keys() -> None:
     assert told.count("get_booking(") == 1
 
 
+@pytest.mark.parametrize("sign", ["no", "yes", "non", True, False])
+def test_a_yes_or_no_keeps_its_key_in_a_row(sign: object) -> None:
+    told = ask(bookings(*({"guest": f"mia_{n}", "from": "ZRH", "insured": sign} for n in range(3))), 400)
+    shown = str(sign).lower() if isinstance(sign, bool) else sign
+    assert f'("EF34GH") -> mia_1, ZRH, insured: {shown}' in told
+
+
 def test_a_thing_keeps_its_keys_behind_one_with_other_keys_at_the_same_place() -> None:
     cards = {"gift_1": {"source": "gift", "amount": 113}, "visa_1": {"source": "visa", "last_four": "6710"}}
     more = {"gift_2": {"source": "gift", "amount": 250}, "visa_2": {"source": "visa", "last_four": "4021"}}
