@@ -233,7 +233,9 @@ def _order_faults(items: Sequence[JsonObject], target: Target, *, has_system: bo
             yield f"messages[{place}]: roles must alternate"
         if target.is_strict and role == "user" and last in {"tool", "function"}:
             yield f"messages[{place}]: a user after a tool"
-        last = role
+        if target.calls_after_users and body.get("tool_calls") and last not in {"user", "tool", "function"}:
+            yield f"messages[{place}]: calls that follow neither a user nor a result"
+        last = last if target.calls_after_users and role in {"system", "developer"} else role
     ends = items[-1] if items else {}
     if ends.get("role") == "assistant" and target.refuses_prefill and not ends.get("tool_calls"):
         yield f"messages[{len(items) - 1}]: the assistant speaks last"

@@ -81,8 +81,7 @@ def _ids(body: JsonObject, kind: str, fit: Fitting) -> JsonObject:
     start, item_id = _ID_STARTS.get(kind), body.get("id")
     if start is None or not isinstance(item_id, str):
         return body
-    is_user = kind == "message" and body.get("role") != "assistant"
-    if not fit.drops_reasoning and (is_user or item_id.startswith(start)) and len(item_id) <= MAX_ID_CHARS:
+    if not fit.drops_reasoning and item_id.startswith(start) and len(item_id) <= MAX_ID_CHARS:
         return body
     fit.apply(ShapeRule.ITEM_ID)
     return without(body, ("id",))

@@ -50,7 +50,8 @@ def order_roles(items: Sequence[str], target: Target, *, has_system: bool) -> Or
         return ordered
     if not target.takes_tool_pictures:
         _carry_pictures(ordered)
-    if target.is_strict or (target.leads_with_system and any('"system"' in item for item in items)):
+    sign = '"system"' if target.leads_with_system else '"tool_calls"' if target.calls_after_users else None
+    if target.is_strict or (sign is not None and any(sign in item for item in items)):
         _Walk(target, ordered, has_system=has_system).walk()
     _end(ordered, target)
     return ordered
@@ -101,7 +102,8 @@ class _Walk:
     def walk(self) -> None:
         for text in self.ordered.items:
             body: JsonObject = json.loads(text)
-            if body.get("role") == "system" and (self.bodies or self.has_system):
+            is_system = self.target.leads_with_system and body.get("role") == "system"
+            if is_system and (self.bodies or self.has_system):
                 self._take(self._as_user(body), None)
             else:
                 self._take(body, text)
@@ -120,14 +122,15 @@ class _Walk:
 
     def _take(self, body: JsonObject, text: str | None) -> None:
         role = body.get("role")
-        last = self.bodies[-1].get("role") if self.bodies else "system"
-        if not self.target.is_strict:
+        at = next((at for at in reversed(range(len(self.bodies))) if not _is_apart(self.bodies[at])), -1)
+        last = self.bodies[at].get("role") if at >= 0 else "system"
+        if not (self.target.is_strict or (self.target.calls_after_users and role == "assistant")):
             self._append(body, text)
         elif role == "user" and last in {"tool", "function"}:
             self._add({"role": "assistant", "content": BRIDGE}, ShapeRule.USER_AFTER_TOOL)
             self._append(body, text)
         elif role == last and role in {"user", "assistant"}:
-            self.bodies[-1], self.texts[-1] = _merged(self.bodies[-1], body), None
+            self.bodies[at], self.texts[at] = _merged(self.bodies[at], body), None
             self.ordered.rules.add(ShapeRule.ALTERNATING_ROLES)
         elif role == "assistant" and last == "system":
             self._add({"role": "user", "content": BEGINNING}, ShapeRule.ALTERNATING_ROLES)
@@ -143,6 +146,11 @@ class _Walk:
         self._append(body, None)
         self.ordered.rules.add(rule)
         self.ordered.added += measure_message(body)
+
+
+def _is_apart(body: JsonObject) -> bool:
+    """Tell whether a provider takes a message out of the conversation."""
+    return body.get("role") in {"system", "developer"}
 
 
 def _merged(first: JsonObject, second: JsonObject) -> JsonObject:

@@ -74,6 +74,11 @@ class Target:
         return self.form.is_chat and (self.family is ModelFamily.MISTRAL or self._named("gemma"))
 
     @cached_property
+    def calls_after_users(self) -> bool:
+        """True if a message with calls must follow a user's words or a result at once."""
+        return self.form.is_chat and self.family is ModelFamily.GOOGLE
+
+    @cached_property
     def leads_with_system(self) -> bool:
         """True if the chat template accepts a system message at the start only."""
         return self.form.is_chat and (self.is_strict or self.family is ModelFamily.QWEN)
