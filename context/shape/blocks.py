@@ -10,6 +10,7 @@ from context.wire.neutral import LossKind
 
 MUTE_ERROR = "[the call failed without a message]"
 THINKING = frozenset({"thinking", "redacted_thinking"})
+_OF_MESSAGE = frozenset({"role", "content"})
 _SEALED = THINKING | {"compaction"}
 
 
@@ -23,7 +24,7 @@ def fit_blocks(body: JsonObject, fit: Fitting) -> JsonObject:
     Returns:
         The sendable message, possibly without content; the same object if unchanged.
     """
-    body = _marks(body, fit)
+    body = keep_known(_marks(body, fit), _OF_MESSAGE, fit)
     content = body.get("content")
     if not isinstance(content, list):
         return body

@@ -248,3 +248,23 @@ def test_a_result_names_its_tool_as_its_call_does(name: str, model: str) -> None
     _, asked, answer, *_ = sent(window)
     assert answer["name"] == asked["tool_calls"][0]["function"]["name"]
     assert window.certificate.accepted_shape.accepted
+
+
+@pytest.mark.parametrize("content", ["I look.", [{"type": "text", "text": "I look."}]])
+def test_fields_of_a_stored_answer_that_do_not_go_out_are_not_counted(content: object) -> None:
+    """An answer as a client dumps it: fields beside role and content are no part of a request."""
+    answer: JsonObject = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "content": content,
+        "model": CLAUDE,
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 2_000, "output_tokens": 100, "service_tier": "standard" * 100},
+    }
+    bare = {"role": "assistant", "content": content}
+    window, less = (lay([HELLO, each, NEXT, said()], CLAUDE, Wire.ANTHROPIC) for each in (answer, bare))
+    assert sent(window) == sent(less)
+    assert window.certificate.input_tokens == less.certificate.input_tokens
+    assert ShapeRule.KNOWN_FIELDS in window.certificate.accepted_shape.rules
