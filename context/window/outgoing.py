@@ -136,9 +136,16 @@ class Sender:
                 yield changed
 
     def count(self, messages: Sequence[Message]) -> Count:
-        """Bound the cost of outgoing messages; exact if nothing is rewritten."""
+        """Bound the cost of outgoing messages; exact if nothing is rewritten.
+
+        Content that is left out is not counted, but at the end of the messages, which may go on elsewhere.
+        """
         if all(message.wire is self.wire for message in messages):
-            return self._count_stored(messages)
+            left_out, end = self.form.find_silent(messages), len(messages)
+            while end - 1 in left_out:
+                end -= 1
+            kept = [m for place, m in enumerate(messages) if place >= end or place not in left_out]
+            return self._count_stored(kept)
         return self._count_converted(self._convert(messages), messages)
 
     def send(self, messages: Sequence[Message]) -> Outgoing:

@@ -428,3 +428,21 @@ def test_a_long_message_without_words_is_left_out(reply: JsonObject) -> None:
     assert check_pairs(sent(window), CHAT) == []
     assert window.certificate.accepted_shape.accepted
     assert len(sent(window)) == 4
+
+
+@pytest.mark.parametrize("length", [1, 4_000])
+def test_reasoning_that_leads_to_nothing_is_not_counted(length: int) -> None:
+    sealed = "QUJD" * length
+    idle: JsonObject = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": sealed}
+    made = {**idle, "id": "rs_2"}
+    asked: JsonObject = {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}
+    told: JsonObject = {"type": "function_call_output", "call_id": "c", "output": "seen"}
+    done = said([{"type": "output_text", "text": "Done."}])
+    for bodies, left_out in (
+        ([HELLO, idle, idle, HELLO, done], [HELLO, HELLO, done]),
+        ([HELLO, asked, told, idle, HELLO, made, done], [HELLO, asked, told, HELLO, made, done]),
+        ([HELLO, made, idle, asked, told, done], [HELLO, made, idle, asked, told, done]),
+    ):
+        window, less = (lay(each, "gpt-5", ITEMS) for each in (bodies, left_out))
+        assert sent(window) == sent(less)
+        assert window.certificate.input_tokens == less.certificate.input_tokens
