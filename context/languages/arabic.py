@@ -44,6 +44,8 @@ LANGUAGE = Language(
         "worked": r"نجح\w*",
         "tried": r"حاول\w*",
         "decides": r"قرر\w*",
+        "agrees": r"وافق\w*|موافق\w*",
+        "refuses": r"رفض\w*",
     },
     signs={
         "casual.greeting": "مرحبا أهلا السلام_عليكم صباح_الخير مساء_الخير كيف_حالك كيف_الحال هلا",

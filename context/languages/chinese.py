@@ -43,6 +43,8 @@ LANGUAGE = Language(
         "worked": "成功",
         "tried": "试过|试了|嘗試|尝试",
         "decides": "决定|決定",
+        "agrees": "同意|批准|接受|赞成",
+        "refuses": "拒绝|反对|否决|驳回",
     },
     signs={
         "casual.greeting": "你好 您好 嗨 早上好 下午好 晚上好 早安 最近怎么样 你好吗 最近好吗 在吗 哈喽",

@@ -53,6 +53,8 @@ LANGUAGE = Language(
         "worked": "gelukt|werkte",
         "tried": r"probeer\w*|geprobeerd",
         "decides": r"beslis\w*|beslui\w*",
+        "agrees": r"akkoord|goedgekeurd|aanvaard\w*|geaccepteerd|ingestemd|instem\w*",
+        "refuses": r"geweigerd|weiger\w*|afgewezen|afgekeurd|verworpen|tegen",
     },
     signs=None,
 )

@@ -97,6 +97,8 @@ LANGUAGE = Language(
         "worked": r"worked|works|succeed\w*|success\w*|went through|passed",
         "tried": r"tr(?:y|ied|ies|ying)|attempt\w*",
         "decides": r"decid\w*|decision\w*",
+        "agrees": r"agreed|agrees|accept\w*|approv\w*|consent\w*|said yes",
+        "refuses": r"refus\w*|reject\w*|declin\w*|turn(?:ed|s|ing)? down|said no|voted down|against|denied",
     },
     signs={
         "casual.greeting": (

@@ -60,6 +60,8 @@ LANGUAGE = Language(
         "worked": r"réussi\w*|fonctionn\w*|abouti\w*",
         "tried": r"essa[yi]\w*|tent(?:é|er)",
         "decides": r"décid\w*|décis\w*",
+        "agrees": r"accept\w*|approuv\w*|d'accord|consent\w*",
+        "refuses": r"refus\w*|rejet\w*|dit non|contre|déclin\w*",
     },
     signs={
         "casual.greeting": "bonjour salut bonsoir coucou ça_va comment_vas-tu comment_allez-vous comment_ça_va",

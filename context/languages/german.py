@@ -65,6 +65,8 @@ LANGUAGE = Language(
         "worked": r"\w*klappt\w*|funktionier\w*|erfolgreich\w*|gelungen|gelang",
         "tried": r"versuch\w*|probier\w*",
         "decides": r"entscheid\w*|beschließ\w*",
+        "agrees": r"zugestimm\w*|zustimm\w*|stimmt\w* zu|angenommen|genehmig\w*|akzeptier\w*|einverstanden|bewillig\w*",
+        "refuses": r"abgelehn\w*|ablehn\w*|lehnt\w*|verweiger\w*|zurückgewiesen|dagegen|gegen (?:den|die|das|eine?n?)",
     },
     signs={
         "casual.greeting": "hallo moin servus guten_morgen guten_tag guten_abend wie_geht's wie_gehts wie_geht_es gruss_dich grüezi na",

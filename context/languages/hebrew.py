@@ -44,6 +44,8 @@ LANGUAGE = Language(
         "worked": r"הצליח\w*",
         "tried": r"ניסי\w*",
         "decides": "נחליט|תוחלט",
+        "agrees": r"הסכי\w*|אישר\w*",
+        "refuses": r"סירב\w*|דחו|דחה|התנגד\w*",
     },
     signs=None,
 )

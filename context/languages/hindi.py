@@ -44,6 +44,8 @@ LANGUAGE = Language(
         "worked": "सफल",
         "tried": "कोशिश",
         "decides": "तय",
+        "agrees": "सहमत|स्वीकार|मंज़ूर|मंजूर",
+        "refuses": "अस्वीकार|इनकार|खारिज",
     },
     signs=None,
 )

@@ -59,6 +59,8 @@ LANGUAGE = Language(
         "worked": r"riuscit\w|funzion\w*|successo",
         "tried": "tent(?:ato|ata|are)|prov(?:ato|ata|are)",
         "decides": r"decid\w*|decis\w*",
+        "agrees": r"accett\w*|approv\w*|acconsent\w*|d'accordo",
+        "refuses": r"rifiut\w*|respin\w*|rigett\w*|detto di no|contrari\w",
     },
     signs=None,
 )

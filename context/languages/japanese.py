@@ -43,6 +43,8 @@ LANGUAGE = Language(
         "worked": "うまくい|成功",
         "tried": "試した|試みた",
         "decides": "決定|決め",
+        "agrees": "同意|承認|賛成|受け入れ",
+        "refuses": "拒否|断っ|却下|反対",
     },
     signs={
         "casual.greeting": "こんにちは こんばんは おはよう はじめまして お元気 元気ですか やあ もしもし",

@@ -43,6 +43,8 @@ LANGUAGE = Language(
         "worked": "성공",
         "tried": "시도",
         "decides": "결정",
+        "agrees": "동의|승인|찬성|수락",
+        "refuses": "거절|거부|반대|기각",
     },
     signs={
         "casual.greeting": "안녕 안녕하세요 반가워 잘지내 좋은아침",

@@ -55,6 +55,8 @@ LANGUAGE = Language(
         "worked": r"powiod\w*|udał\w*",
         "tried": r"prób\w*|spróbow\w*",
         "decides": r"zdecyd\w*",
+        "agrees": r"zgodzi\w*|zaakceptow\w*|zatwierdz\w*|przyję\w*",
+        "refuses": r"odmówi\w*|odrzuci\w*|przeciw\w*",
     },
     signs=None,
 )

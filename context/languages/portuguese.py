@@ -56,6 +56,8 @@ LANGUAGE = Language(
         "worked": r"deu certo|conseguiu|sucesso|funcion\w*",
         "tried": "tent(?:ei|ou|ar)",
         "decides": r"decid\w*|decis\w*",
+        "agrees": r"aceit\w*|aprov\w*|concord\w*|de acordo",
+        "refuses": r"recus\w*|rejeit\w*|negou|negaram|disse que não|contra",
     },
     signs={
         "casual.greeting": "olá oi bom_dia boa_tarde boa_noite tudo_bem como_vai",

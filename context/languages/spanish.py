@@ -59,6 +59,8 @@ LANGUAGE = Language(
         "worked": r"funcion\w*|éxito|logr\w+",
         "tried": "intent(?:é|ó|ar|aron)",
         "decides": r"decid\w*|decis\w*",
+        "agrees": r"acept\w*|aprob\w*|aprueb\w*|de acuerdo|dijo que sí",
+        "refuses": r"rechaz\w*|se neg(?:ó|aron)|dijo que no|en contra|deneg\w*",
     },
     signs={
         "casual.greeting": "hola buenos_días buenas_tardes buenas_noches buenas cómo_estás qué_tal cómo_te_va saludos",

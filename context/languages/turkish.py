@@ -49,6 +49,8 @@ LANGUAGE = Language(
         "worked": r"başar(?!ısız)\w*",
         "tried": r"dene(?:di|dim|mek)\w*",
         "decides": "karar",
+        "agrees": r"kabul\w*|onayla\w*|razı",
+        "refuses": r"redde\w*|karşı çık\w*|hayır ded\w*",
     },
     signs=None,
 )

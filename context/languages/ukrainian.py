@@ -50,6 +50,8 @@ LANGUAGE = Language(
         "worked": r"вдалос\w*|спрацював\w*",
         "tried": r"спробува\w*",
         "decides": r"виріш\w*",
+        "agrees": r"погод\w*|схвал\w*|прийня[влт]\w*",
+        "refuses": r"відмов\w*|відхил\w*|проти",
     },
     signs=None,
 )

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 from context.conversation.transcript import LineKind, RenderedLine
@@ -29,8 +29,9 @@ _SAME, _NEAR, _FEW = 0.6, 0.8, 2
 _OTHERS_SHARE, _OWN_SHARE = 0.5, 0.8
 _SUBJECT_WORDS = 3
 
-_FAILED, _WORKED, _TRIED, _DECIDES = (
-    re.compile(marks_of(kind, anywhere=WITHOUT_BLANKS)) for kind in ("failed", "worked", "tried", "decides")
+_FAILED, _WORKED, _TRIED, _DECIDES, _AGREES, _REFUSES = (
+    re.compile(marks_of(kind, anywhere=WITHOUT_BLANKS))
+    for kind in ("failed", "worked", "tried", "decides", "agrees", "refuses")
 )
 
 
@@ -41,6 +42,27 @@ class _Clause:
     plain: str
     terms: frozenset[str]
     negates: bool
+    words: tuple[str, ...]
+
+    @cached_property
+    def agrees(self) -> bool | None:
+        """Tell whether somebody agrees, or refuses; None where nobody does, or both do."""
+        found = _AGREES.search(self.plain), _REFUSES.search(self.plain)
+        if all(found) or not any(found):
+            return None
+        rest = self.plain.replace((found[0] or found[1])[0], " ")  # type: ignore[index]
+        return (found[0] is not None) != gist(rest).negates
+
+    @cached_property
+    def things(self) -> frozenset[str]:
+        """The words of weight without the agreement or refusal."""
+        return self.terms.intersection(index_terms(_REFUSES.sub(" ", _AGREES.sub(" ", self.plain))))
+
+    def denies(self, other: "_Clause") -> bool:
+        """Tell whether one of two clauses says no to what the other says."""
+        if self.agrees is not None and other.agrees is not None:
+            return self.agrees != other.agrees
+        return self.negates != other.negates
 
     @property
     def marks(self) -> frozenset[str]:
@@ -62,7 +84,7 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 def _clause(text: str, weighty: frozenset[str]) -> _Clause:
     plain = text.casefold().replace("’", "'")
     negates = gist(text).negates or _FAILED.search(plain) is not None
-    return _Clause(plain, weighty.intersection(index_terms(text)), negates)
+    return _Clause(plain, weighty.intersection(index_terms(text)), negates, tuple(_NAMED.findall(text)))
 
 
 def find_wrong_relations(said: ParsedPoint) -> set[Doubt]:
@@ -79,7 +101,7 @@ def find_wrong_relations(said: ParsedPoint) -> set[Doubt]:
         return set()
     lines = [line for line in support_of(said) if line.kind is LineKind.TEXT]
     doubts: set[Doubt] = set()
-    if lines and _is_mixed(_clauses(said.plain), lines):
+    if lines and (_is_mixed(_clauses(said.plain), lines) or _has_other_names(said, lines)):
         doubts.add(Doubt.SAYING)
     if lines and _is_opposite(said, lines):
         doubts.add(Doubt.OPPOSITE)
@@ -105,6 +127,46 @@ def _is_mixed(own: Sequence[_Clause], lines: Sequence[RenderedLine]) -> bool:
     return False
 
 
+def _has_other_names(said: ParsedPoint, lines: Sequence[RenderedLine]) -> bool:
+    """Tell whether a clause repeats one of the source with two names exchanged, or with another name."""
+    theirs = [clause for line in lines for clause in _clauses(line.text)]
+    return any(
+        _exchanges_names(own, other) or _replaces_name(own, other, theirs)
+        for own in _clauses(said.plain)
+        for other in theirs
+    ) and not any(_says_alike(own, theirs) for own in _clauses(said.plain))
+
+
+def _says_alike(own: _Clause, theirs: Sequence[_Clause]) -> bool:
+    return any(" ".join(own.words) in " ".join(other.words) for other in theirs)
+
+
+def _exchanges_names(own: _Clause, other: _Clause) -> bool:
+    """Tell whether the words of a clause stand in the order of another clause, but for two names."""
+    held, mine = Counter(other.words), Counter(own.words)
+    order = {word: place for place, word in enumerate(other.words) if held[word] == 1}
+    if len(own.words) <= _FEW or not mine <= held:
+        return False
+    places = [order[word] for word in own.words if word in order]
+    moved = [(a, b) for a, b in zip(places, sorted(places), strict=True) if a != b]
+    return len(moved) == _FEW and all(_is_name(other.words[a]) for a, _ in moved)
+
+
+def _replaces_name(own: _Clause, other: _Clause, theirs: Sequence[_Clause]) -> bool:
+    """Tell whether a clause has the words of another clause but for a name, of whom nothing such is said."""
+    strange = [word for word in own.words if word not in other.words]
+    missing = [word for word in other.words if word not in own.words and _is_name(word)]
+    if len(strange) != 1 or not missing or not _is_name(strange[0]) or len(own.words) <= _SUBJECT_WORDS:
+        return False
+    rest = own.terms - frozenset(index_terms(strange[0]))
+    home = [clause for clause in theirs if strange[0] in clause.words]
+    return bool(home) and not any(rest & clause.terms for clause in home)
+
+
+def _is_name(word: str) -> bool:
+    return word[:1].isupper() and not word.isupper()
+
+
 def _homes(clauses: Sequence[_Clause]) -> dict[str, int]:
     """Map each word of a single clause of a message to this clause."""
     held = Counter(term for clause in clauses for term in clause.marks)
@@ -116,7 +178,7 @@ def _is_opposite(said: ParsedPoint, lines: Sequence[RenderedLine]) -> bool:
     theirs = [clause for line in lines for clause in _clauses(line.text)]
     names = frozenset(term for line in lines for term in index_terms(line.speaker))
     own = (replace(clause, terms=clause.terms - names) for clause in _clauses(said.plain))
-    return any(_is_denied(clause, theirs, strictly=clause.negates or not said.cited) for clause in own)
+    return any(_is_denied(clause, theirs, strictly=not said.cited) for clause in own)
 
 
 def _is_denied(own: _Clause, theirs: Sequence[_Clause], *, strictly: bool) -> bool:
@@ -125,15 +187,19 @@ def _is_denied(own: _Clause, theirs: Sequence[_Clause], *, strictly: bool) -> bo
     A new "not", or no citation, asks for more likeness.
     """
     worked = _WORKED.search(own.plain)
+    strictly |= own.negates and own.agrees is None
     alike = [clause for clause in theirs if _is_like(own, clause, strictly=strictly)]
     if worked and not strictly:
         alike += [clause for clause in theirs if clause.negates and _is_about(own, worked[0], clause)]
-    return bool(alike) and all(clause.negates != own.negates for clause in alike)
+    return bool(alike) and all(own.denies(clause) for clause in alike)
 
 
 def _is_like(own: _Clause, other: _Clause, *, strictly: bool) -> bool:
-    shared, least = _shared(own.terms, other.terms), _NEAR if strictly else _SAME
-    return shared >= _FEW + strictly and shared >= least * max(len(own.terms), len(other.terms))
+    mine, theirs = own.terms, other.terms
+    if own.agrees is not None and other.agrees is not None:
+        mine, theirs = own.things, other.things
+    shared, least = _shared(mine, theirs), _NEAR if strictly else _SAME
+    return shared >= _FEW + strictly and shared >= least * max(len(mine), len(theirs))
 
 
 def _is_about(own: _Clause, worked: str, other: _Clause) -> bool:

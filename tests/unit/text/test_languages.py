@@ -46,7 +46,7 @@ def test_each_list_is_lacked_by_these_languages_alone(name: str) -> None:
 
 MARKERS_LACKED: dict[str, set[str]] = {
     **{kind: set() for kind in "rule strong wish decision open done ended unsure".split()},  # noqa: SIM905
-    **{kind: set() for kind in ("failed", "worked", "tried", "decides")},
+    **{kind: set() for kind in ("failed", "worked", "tried", "decides", "agrees", "refuses")},
     "joint": set("ar he ja ko zh".split()),  # noqa: SIM905
     **{kind: {"en"} for kind in ("duty", "weak", "address", "story")},
     "always": set("en ja ko zh".split()),  # noqa: SIM905
