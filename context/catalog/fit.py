@@ -207,8 +207,8 @@ def fit_catalog(
 
     Entries are hidden only if compaction alone is not enough. Then the `top_n` highest-ranked entries are
     compacted in turn, and the lowest are dropped until the rest fits. Room left by them goes to the entries
-    that rank next, each in its shortest form. Room left by all shown entries gives them back what they lost,
-    by rank.
+    that rank next, each in its shortest form. Where none is hidden, room left gives entries back what they
+    lost, by rank.
 
     Args:
         catalog: The catalog, or its ladder if already built.
@@ -242,7 +242,8 @@ def fit_catalog(
         )
     levels = _with_brief(ladder, budget, choice, order, note)
     hidden = note(len(order) - len(levels)) if len(levels) > len(choice.places) else choice.note
-    _enrich(ladder, budget, levels, order, hidden, by_rank=bool(ranked_ids))
+    if len(levels) == len(order):
+        _enrich(ladder, budget, levels, order, by_rank=bool(ranked_ids))
     return _fitted(ladder, levels, hidden, gap_warning)
 
 
@@ -283,27 +284,25 @@ def _enrich(
     budget: CatalogBudget,
     levels: dict[int, int],
     order: Sequence[int],
-    note: str,
     *,
     by_rank: bool,
 ) -> None:
-    """Raise entries to richer levels while there is room.
+    """Raise the entries of a catalog without hidden ones to richer levels while there is room.
 
     Args:
         ladder: The catalog.
         budget: The size limit, held by the entries.
-        levels: The level of each shown entry, changed in place.
+        levels: The level of each entry, changed in place.
         order: Every place once.
-        note: The note about hidden entries.
         by_rank: True to raise one entry after the other as far as possible; False to raise all entries by
             one level before any by two, as where nobody knows which is wanted.
     """
-    shown, every = [place for place in order if place in levels], range(ladder.levels)
-    used = ladder.size([*levels], levels, note)
+    every = range(ladder.levels)
+    used = ladder.size([*levels], levels, "")
     former: list[tuple[int, int]] = []
     misses = 0
-    ranked = ((place, level) for place in shown for level in every)
-    in_turn = ((place, level) for level in reversed(every) for place in shown)
+    ranked = ((place, level) for place in order for level in every)
+    in_turn = ((place, level) for level in reversed(every) for place in order)
     for place, level in ranked if by_rank else in_turn:
         low = levels[place]
         raised = ladder.raised(used, place, low, level, budget) if level < low else used
@@ -313,7 +312,7 @@ def _enrich(
         if raised and raised != used:
             former.append((place, low))
             used, levels[place] = raised, level
-    while former and not budget.holds(ladder.size([*levels], levels, note)):  # ends of lists count otherwise
+    while former and not budget.holds(ladder.size([*levels], levels, "")):  # ends of lists count otherwise
         place, low = former.pop()
         levels[place] = low
 
