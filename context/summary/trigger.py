@@ -205,6 +205,19 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
     return None
 
 
+FULL = 0.9
+"""Share of a window or a limit up to which history that is not dear stays raw beside its prepared summary."""
+
+
+def may_wait(trigger: Trigger | None, load: Load, budget: Budget) -> bool:
+    """Say whether a summary made for a filling window may wait, since the next requests still fit."""
+    if trigger is not Trigger.TOKENS or _is_dear(load, budget):
+        return False
+    history = load.price(load.raw_tokens + load.summary_tokens)
+    fits = load.price(load.input_tokens) <= budget.input_tokens * FULL
+    return fits and history <= budget.history_window * FULL
+
+
 def _is_dear(load: Load, budget: Budget) -> bool:
     """Say whether history is paid for often: at each step of an agent, or for a caller who counts tokens."""
     return load.has_steps or budget.is_usual

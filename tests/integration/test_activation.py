@@ -139,6 +139,25 @@ def test_history_that_does_not_fit_the_usual_window_puts_it_in_force(prepared: C
     assert answer["certificate"]["excluded"] == []
 
 
+def test_a_summary_of_a_filling_window_waits_while_everything_fits(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    talk = Chat(client, tenant_id)
+    talk.say(40)
+    window = int(talk.read(max_tokens=500)["certificate"]["input_tokens"] / 0.8) + 500
+    talk.say(context_window=window)
+    assert talk.work_off() == "prepared version 1"
+    found = talk.read(context_window=window, max_tokens=500)
+    print("DBG", window, found["utilization"]["cache"], found["certificate"]["input_tokens"], talk.states)
+    assert found["certificate"]["tail"] == [1, 82]
+    done = ""
+    while not done.startswith("activated"):
+        talk.say(context_window=window)
+        assert talk.read(context_window=window, max_tokens=500)["certificate"]["excluded"] == []
+        done = talk.work_off()
+    assert talk.read(context_window=window, max_tokens=500)["certificate"]["summary_covers"]
+
+
 def test_reads_in_a_small_window_between_larger_ones_make_no_summary(
     client: TestClient, tenant_id: UUID
 ) -> None:

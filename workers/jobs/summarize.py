@@ -7,7 +7,15 @@ import structlog
 
 from context.summary.gate import GateSettings
 from context.summary.prompt import PROMPT_VERSION
-from context.summary.trigger import Load, Thresholds, Trigger, count_ready, find_trigger, plan_cut
+from context.summary.trigger import (
+    Load,
+    Thresholds,
+    Trigger,
+    count_ready,
+    find_trigger,
+    may_wait,
+    plan_cut,
+)
 from context.types import Message
 from context.window.activation import (
     IMMEDIATE,
@@ -190,8 +198,9 @@ def _read_task(
         is_undone = session.left_out is None and is_rolled_back(scope, held.key)
         pauses = pauses_long(db, held, standing, activation)
     load = _load_of(session, basis, messages, stands_in=stands_in, more=more)
-    trigger = find_trigger(load if stands_in else session.load, standing.budget, thresholds)
-    pressed = trigger is not None
+    present = load if stands_in else session.load
+    trigger = find_trigger(present, standing.budget, thresholds)
+    pressed = trigger is not None and not may_wait(trigger, present, standing.budget)
     early = prepare_thresholds(thresholds, activation, pressed=pressed) if pauses else thresholds
     segment = _choose_segment(standing, basis, messages, early, load)
     if isinstance(segment, SummaryRange) and segment.cut.to_seq == refused_to:
@@ -200,8 +209,8 @@ def _read_task(
         segment = "rolled back; waits for a new turn"
     waiting = session.generation if session.has_prepared and is_known else None
     why = choose_activation(Moment(session.model, standing.idle_s, pressed=pressed), activation)
-    is_full = trigger in {Trigger.TOKENS, Trigger.LEFT_OUT}
-    waits = not pressed and why is None
+    is_full = pressed and trigger in {Trigger.TOKENS, Trigger.LEFT_OUT}
+    waits = trigger is None and why is None
     if waits and isinstance(segment, SummaryRange) and not is_worth_preparing(held, session, segment, llm):
         segment = "not worth preparing"
     return _SummaryTask(
