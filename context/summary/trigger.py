@@ -105,7 +105,7 @@ class Thresholds:
     keep_messages: int = 20
     keep_share: float = 0.3
     min_progress: float = 0.1
-    least_share: float = 0.5
+    least_share: float = 0.75
     least_tokens: int = 4_000
 
     def __post_init__(self) -> None:

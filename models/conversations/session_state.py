@@ -30,7 +30,7 @@ class CompressionSettings(Settings):
     summarize_keep_share: float = Field(0.3, description="Largest share of the window kept raw.")
     summarize_min_progress: float = Field(0.1, description="Smallest share of tokens a summary must save.")
     summarize_least_share: float = Field(
-        0.5,
+        0.75,
         description="Share of the window below which the message count alone makes no summary due.",
     )
     summarize_least_tokens: int = Field(

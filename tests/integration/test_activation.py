@@ -142,20 +142,18 @@ def test_history_that_does_not_fit_the_usual_window_puts_it_in_force(prepared: C
 def test_a_summary_of_a_filling_window_waits_while_everything_fits(
     client: TestClient, tenant_id: UUID
 ) -> None:
-    talk = Chat(client, tenant_id)
-    talk.say(40)
-    window = int(talk.read(max_tokens=500)["certificate"]["input_tokens"] / 0.8) + 500
-    talk.say(context_window=window)
+    talk, model = Chat(client, tenant_id), {"model": "gpt-4o"}
+    talk.say(40, **model)
+    whole = talk.read(**model, max_tokens=500)["certificate"]["input_tokens"]
+    asked = {**model, "context_window": int(whole / 0.8) + 500}
+    talk.say(**asked)
     assert talk.work_off() == "prepared version 1"
-    found = talk.read(context_window=window, max_tokens=500)
-    print("DBG", window, found["utilization"]["cache"], found["certificate"]["input_tokens"], talk.states)
-    assert found["certificate"]["tail"] == [1, 82]
-    done = ""
-    while not done.startswith("activated"):
-        talk.say(context_window=window)
-        assert talk.read(context_window=window, max_tokens=500)["certificate"]["excluded"] == []
-        done = talk.work_off()
-    assert talk.read(context_window=window, max_tokens=500)["certificate"]["summary_covers"]
+    assert talk.read(**asked, max_tokens=500)["certificate"]["tail"] == [1, 82]
+    for _ in range(20):
+        talk.say(**asked)
+        assert talk.read(**asked, max_tokens=500)["certificate"]["excluded"] == []
+        talk.work_off()
+    assert talk.read(**asked, max_tokens=500)["certificate"]["summary_covers"]
 
 
 def test_reads_in_a_small_window_between_larger_ones_make_no_summary(

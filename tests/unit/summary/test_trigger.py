@@ -57,7 +57,7 @@ def test_a_count_of_messages_alone_calls_for_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("tokens", "window", "heavy"),
-    [(4_000, 7_000, False), (4_001, 7_000, True), (50_000, 100_000, False), (50_001, 100_000, True)],
+    [(4_000, 5_000, False), (4_001, 5_000, True), (75_000, 100_000, False), (75_001, 100_000, True)],
 )
 def test_a_count_calls_where_history_is_above_both_least_numbers(
     tokens: int, window: int, *, heavy: bool
