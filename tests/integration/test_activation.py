@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -142,10 +143,10 @@ def test_history_that_does_not_fit_the_usual_window_puts_it_in_force(prepared: C
 def test_a_summary_of_a_filling_window_waits_while_everything_fits(
     client: TestClient, tenant_id: UUID
 ) -> None:
-    talk, model = Chat(client, tenant_id), {"model": "gpt-4o"}
-    talk.say(40, **model)
-    whole = talk.read(**model, max_tokens=500)["certificate"]["input_tokens"]
-    asked = {**model, "context_window": int(whole / 0.8) + 500}
+    talk = Chat(client, tenant_id)
+    talk.say(40, model="gpt-4o")
+    whole = talk.read(model="gpt-4o", max_tokens=500)["certificate"]["input_tokens"]
+    asked: dict[str, Any] = {"model": "gpt-4o", "context_window": int(whole / 0.8) + 500}
     talk.say(**asked)
     assert talk.work_off() == "prepared version 1"
     assert talk.read(**asked, max_tokens=500)["certificate"]["tail"] == [1, 82]
