@@ -7,15 +7,7 @@ import structlog
 
 from context.summary.gate import GateSettings
 from context.summary.prompt import PROMPT_VERSION
-from context.summary.trigger import (
-    Load,
-    Thresholds,
-    Trigger,
-    count_ready,
-    find_trigger,
-    may_wait,
-    plan_cut,
-)
+from context.summary.trigger import Load, Thresholds, Trigger, count_ready, find_trigger, may_wait, plan_cut
 from context.types import Message
 from context.window.activation import (
     IMMEDIATE,
