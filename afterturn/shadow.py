@@ -37,7 +37,7 @@ from models.shadow.reads import find_switch, report_shadow, set_switch, shadow_s
 
 MODEL = "gpt-4o"
 WINDOW = {"model": MODEL, "context_window": 16_000, "max_tokens": 500}
-SMALL = {"model": MODEL, "context_window": 4_000, "max_tokens": 500}
+SMALL = {"model": MODEL, "context_window": 3_000, "max_tokens": 500}
 """Window sizes: large enough for the whole conversation, and small enough to need a summary."""
 
 PAUSE_S = 0.5

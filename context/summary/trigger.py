@@ -76,6 +76,9 @@ LEAST_GROWTH = 1.0
 DEAR_KEPT = 0.5
 """Share of that kept raw where a token is paid for often: in a budget that lasts, at each step of agents."""
 
+NEWEST_SHARE = 0.125
+"""Share of the window up to which the newest turn stays raw, however much it costs."""
+
 FIRST_NOTES_TOKENS = 1_500
 """Likely tokens of a first summary."""
 
@@ -98,6 +101,7 @@ class Thresholds:
         least_share: Share of the window below which no number of messages makes a summary due, [0, 1].
         least_tokens: Tokens below which no number of messages makes a summary or a cut due, >= 0; and the
             least growth after a cut for which a summary is due where each token is paid for often.
+        price_share: Share of the window up to which the price of history makes no summary due, [0, 1].
     """
 
     message_count: int = 60
@@ -107,6 +111,7 @@ class Thresholds:
     min_progress: float = 0.1
     least_share: float = 0.75
     least_tokens: int = 4_000
+    price_share: float = 0.2
 
     def __post_init__(self) -> None:
         """Refuse thresholds in an order that would make one of them useless.
@@ -126,8 +131,9 @@ class Thresholds:
             )
         if not 0 < self.min_progress < 1:
             raise ValueError(f"min_progress ({self.min_progress}) must be between 0 and 1")
-        if not 0 <= self.least_share <= 1:
-            raise ValueError(f"least_share ({self.least_share}) must be between 0 and 1")
+        for name in ("least_share", "price_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} ({getattr(self, name)}) must be between 0 and 1")
         if self.least_tokens < 0:
             raise ValueError(f"least_tokens ({self.least_tokens}) must be 0 or more")
 
@@ -231,8 +237,9 @@ def _pays(load: Load, budget: Budget, thresholds: Thresholds) -> bool:
     read and written anew. Waiting for equal sums costs at most twice as much as the best moment would.
     """
     keep = _keep_tokens(load, budget, thresholds)
-    growth = load.price(load.raw_tokens) - keep
-    if growth <= thresholds.least_tokens:
+    raw = load.price(load.raw_tokens)
+    growth = raw - keep
+    if growth <= thresholds.least_tokens or raw <= budget.used_window * thresholds.price_share:
         return False
     rule = cache_rule(load.model)
     paid = rule.read_share * (growth / 2) * (load.raw_messages / 2)
@@ -298,7 +305,8 @@ def plan_cut(
         stop = next((end for end in ends if end >= target), stop)
     if stop == len(messages) and len(ends) > 1 and _is_dear(load, budget):
         newest = load.price(sum(message.tokens for message in messages[ends[-2] :]))
-        most = min(keep / DEAR_KEPT, budget.history_window * thresholds.keep_share)
+        window = budget.history_window
+        most = min(max(keep / DEAR_KEPT, window * NEWEST_SHARE), window * thresholds.keep_share)
         stop = ends[-2] if newest <= most else stop
     if stop == 0:
         return None

@@ -39,6 +39,11 @@ class CompressionSettings(Settings):
         "raw up to this many tokens. In turns of steps and in a usual budget the growth after a cut below "
         "which no summary is due; half as many tokens stay raw there.",
     )
+    summarize_price_share: float = Field(
+        0.2,
+        description="Share of the window up to which the price of history makes no summary due, in turns "
+        "of steps and in a usual budget.",
+    )
     summarize_debounce_s: float = Field(
         1.0, ge=0, description="Merge turns within this many seconds into one job."
     )
@@ -77,6 +82,7 @@ class CompressionSettings(Settings):
             self.summarize_min_progress,
             self.summarize_least_share,
             self.summarize_least_tokens,
+            self.summarize_price_share,
         )
 
     @property

@@ -37,6 +37,8 @@ def talk(turns: int, tokens: int = 10) -> list[Message]:
         {"window_share": 1.1},
         {"min_progress": 0.0},
         {"min_progress": 1.0},
+        {"price_share": 1.1},
+        {"least_share": -0.1},
     ],
 )
 def test_thresholds_of_which_one_could_never_act_are_refused(wrong: dict[str, Any]) -> None:
@@ -234,7 +236,7 @@ USUAL = Budget(32_000, 1_000, input_limit=12_000, is_usual=True)
 STEPS = {"has_steps": True}
 
 
-@pytest.mark.parametrize(("budget", "fields"), [(USUAL, {}), (Budget(128_000, 1_000), STEPS)])
+@pytest.mark.parametrize(("budget", "fields"), [(USUAL, {}), (Budget(32_000, 1_000), STEPS)])
 def test_history_is_due_once_it_has_cost_as_much_as_a_new_beginning(
     budget: Budget, fields: dict[str, Any]
 ) -> None:
@@ -245,6 +247,15 @@ def test_history_is_due_once_it_has_cost_as_much_as_a_new_beginning(
     assert find_trigger(few, budget, thresholds) is None
     assert find_trigger(short, budget, thresholds) is None
     assert find_trigger(replace(load, summary_tokens=60_000), Budget(500_000, 1_000), thresholds) is None
+
+
+@pytest.mark.parametrize("window", [32_000, 128_000, 400_000])
+def test_an_agents_history_in_a_fifth_of_its_window_stays_raw_whatever_it_costs(window: int) -> None:
+    share, budget = window // 5, Budget(window, 1_000)
+    loads = [Load(300, tokens, model="gpt-4o", **STEPS) for tokens in (share - 300, share, share + 1)]
+    found = [find_trigger(load, budget, Thresholds()) for load in loads]
+    assert found == [None, None, Trigger.PRICE]
+    assert find_trigger(loads[0], budget, Thresholds(price_share=0)) is Trigger.PRICE
 
 
 def test_history_stays_raw_for_longer_where_cached_tokens_are_cheap() -> None:
@@ -260,14 +271,14 @@ def test_history_stays_raw_for_longer_where_cached_tokens_are_cheap() -> None:
     assert due == sorted(set(due))
 
 
-BIG, EAGER = Budget(400_000, 1_000), Thresholds(least_tokens=1_000)
+BIG, EAGER = Budget(400_000, 1_000), Thresholds(least_tokens=1_000, price_share=0)
 
 
 @pytest.mark.parametrize("tokens", [50, 400, 3_000])
 @pytest.mark.parametrize("window", [8_000, 32_000, 128_000])
 def test_a_dear_history_is_not_due_again_before_it_has_grown(tokens: int, window: int) -> None:
-    budget, messages, thresholds = Budget(window, 1_000), talk(200, tokens=tokens), Thresholds()
-    start, cuts = 0, []
+    budget, messages = Budget(window, 1_000), talk(200, tokens=tokens)
+    thresholds, start, cuts = Thresholds(price_share=0), 0, []
     for stop in range(2, len(messages), 2):
         raw = messages[start:stop]
         load = load_of(raw, summary_tokens=1_000 if start else 0, model="gpt-4o", **STEPS)
@@ -282,7 +293,7 @@ def test_a_dear_history_is_not_due_again_before_it_has_grown(tokens: int, window
     assert min(cuts) >= min(grown, 2_000)
 
 
-@pytest.mark.parametrize(("newest", "left"), [(1_500, 4), (3_900, 2), (4_100, 0), (30_000, 0)])
+@pytest.mark.parametrize(("newest", "left"), [(1_500, 4), (3_900, 2), (4_100, 2), (15_800, 2), (16_200, 0), (30_000, 0)])
 def test_a_long_turn_of_an_agent_is_summarized_whole_and_a_short_newest_one_stays(
     newest: int, left: int
 ) -> None:
