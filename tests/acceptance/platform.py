@@ -247,8 +247,9 @@ class Platform:
         self._comes_to_rest()
         assert self._broken_windows() == []
         self._comes_to_rest()
-        assert find_violations(self.database_url, self.log, raw_messages=LONG) == []
-        assert list(find_uncounted(self.database_url, list(self.model.requests), self.log.promised)) == []
+        broken = find_violations(self.database_url, self.log, raw_messages=LONG)
+        broken += find_uncounted(self.database_url, list(self.model.requests), self.log.promised)
+        assert not broken, "\n".join(broken)
         asked = self.model.count
         [(noted,)] = self.rows("select count(*) from llm_call")
         assert noted >= asked, "the model was asked something that the ledger does not know"

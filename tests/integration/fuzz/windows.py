@@ -42,7 +42,7 @@ def _faults(found: dict[str, Any], sent: dict[str, Any], *, is_cut: bool) -> lis
         "no room for the answer": used + certificate["max_tokens"] <= certificate["context_window"],
         "larger than was asked for": certificate["context_window"] <= asked_window,
         "over the caller's budget": used <= (sent.get("budget") or used),
-        "tail is torn": certificate["tail_contiguous"] or is_cut,
+        "tail is torn": certificate["tail_contiguous"] or is_cut or _names_steps(certificate),
         "pairs are torn": certificate["tool_pairs_intact"],
         "parts do not add up": sum(block["tokens"] for block in certificate["blocks"]) == used,
         "tools out of nothing": bool(sent.get("tools") or sent.get("catalog")) or not found["tools"],
@@ -67,6 +67,12 @@ def _hidden(found: dict[str, Any], promised: Promised, live: list[int]) -> list[
     if missing and not promised.is_cut:
         return [f"hides messages {missing[:20]} of {promised.session_id!r}"]
     return []
+
+
+def _names_steps(certificate: dict[str, Any]) -> bool:
+    """Whether steps of a turn are named as left out, behind the first message that the window shows."""
+    tail = certificate["tail"]
+    return bool(tail) and any(int(match[1]) > tail[0] for match in _told(certificate))
 
 
 def _told(certificate: dict[str, Any]) -> list[re.Match[str]]:

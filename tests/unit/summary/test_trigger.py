@@ -293,7 +293,9 @@ def test_a_dear_history_is_not_due_again_before_it_has_grown(tokens: int, window
     assert min(cuts) >= min(grown, 2_000)
 
 
-@pytest.mark.parametrize(("newest", "left"), [(1_500, 4), (3_900, 2), (4_100, 2), (15_800, 2), (16_200, 0), (30_000, 0)])
+@pytest.mark.parametrize(
+    ("newest", "left"), [(1_500, 4), (3_900, 2), (4_100, 2), (15_800, 2), (16_200, 0), (30_000, 0)]
+)
 def test_a_long_turn_of_an_agent_is_summarized_whole_and_a_short_newest_one_stays(
     newest: int, left: int
 ) -> None:
