@@ -524,19 +524,19 @@ def test_a_deadline_is_longer_after_one_that_was_not_kept(server: ScriptedServer
             Gateway(settings, Caps()).complete(question(tenant))
         details.append(failed.value.detail)
     server.release()
-    assert details == ["no answer within 0.8 s", "no answer within 1.6 s"], "each worker knows of the others"
-    assert Gateway(settings, Caps())._deadline_s(question(tenant)) == pytest.approx(3.2)
+    assert details == ["no answer within 2 s", "no answer within 4 s"], "each worker knows of the others"
+    assert Gateway(settings, Caps())._deadline_s(question(tenant)) == pytest.approx(8)
 
 
 @pytest.mark.parametrize(
     ("ends", "deadline_s"),
     [
-        ([("timeout", 7), ("timeout", 7)], 3.2),
-        ([("timeout", 7), (None, 7)], 0.8),
-        ([("timeout", 7), ("server", 7)], 0.8),
-        ([("timeout", 7), (None, 8), (None, 9)], 1.6),
-        ([("timeout", 8), ("timeout", 9)], 3.2),
-        ([("timeout", 8), (None, 9)], 0.8),
+        ([("timeout", 7), ("timeout", 7)], 8.0),
+        ([("timeout", 7), (None, 7)], 2.0),
+        ([("timeout", 7), ("server", 7)], 2.0),
+        ([("timeout", 7), (None, 8), (None, 9)], 4.0),
+        ([("timeout", 8), ("timeout", 9)], 8.0),
+        ([("timeout", 8), (None, 9)], 2.0),
     ],
 )
 def test_a_deadline_goes_by_the_newest_calls_of_the_model_or_of_the_work(
@@ -553,8 +553,8 @@ def test_a_deadline_goes_by_the_newest_calls_of_the_model_or_of_the_work(
             settle(Scope(db, tenant), call_id, Settlement(1.0, failure=failure), now=now)
     gateway = Gateway(slow_settings(server), Caps())
     assert gateway._deadline_s(asked) == pytest.approx(deadline_s)
-    assert gateway._deadline_s(replace(asked, tenant_id=other)) == pytest.approx(0.8)
-    assert gateway._deadline_s(replace(asked, model="openai/else")) == pytest.approx(0.8)
+    assert gateway._deadline_s(replace(asked, tenant_id=other)) == pytest.approx(2)
+    assert gateway._deadline_s(replace(asked, model="openai/else")) == pytest.approx(2)
 
 
 def slow_settings(server: ScriptedServer) -> LlmSettings:
@@ -562,7 +562,7 @@ def slow_settings(server: ScriptedServer) -> LlmSettings:
         llm_api_base=server.base_url,
         llm_breaker_failures=99,
         llm_output_tokens_per_s=1_000,
-        llm_connect_timeout_s=0.2,
-        llm_deadline_base_s=0.2,
+        llm_connect_timeout_s=1.4,
+        llm_deadline_base_s=1.4,
         llm_deadline_max_s=60,
     )
