@@ -136,12 +136,15 @@ def ask(request: CompletionRequest, settings: LlmSettings, *, deadline_s: float)
         return litellm.completion(**_arguments(litellm, request, settings, wire))
 
     ended = run_with_deadline(work, deadline_s)
+    late = LlmFailure(Cause.TIMEOUT, f"no answer within {deadline_s:g} s")
     if ended is None:
-        raise LlmFailure(Cause.TIMEOUT, f"no answer within {deadline_s:g} s")
+        raise late
     if ended.error is not None and wire.is_full:
         raise LlmFailure(Cause.TOO_LONG, f"more than {most_bytes} bytes", status=wire.status)
     if ended.error is not None:
-        raise failure_of(ended.error, status_on_wire=wire.status, secrets=_secrets(request, settings))
+        failure = failure_of(ended.error, status_on_wire=wire.status, secrets=_secrets(request, settings))
+        # The wire ends at the same moment: on a busy machine its error comes before the waiting is over.
+        raise late if failure.cause is Cause.TIMEOUT and time.monotonic() >= wire.ends_at else failure
     return read_response(ended.result, request.max_output_tokens)
 
 

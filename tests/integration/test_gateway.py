@@ -19,7 +19,13 @@ from context.conversation.transcript import LineKind, RenderedLine
 from context.providers.profiles import ProfileOverride
 from context.summary.prompt import SummaryInput
 from context.types import Role
-from llm.call import LEAST_LIMIT_BYTES, LEAST_LIMIT_CHARS, MOST_BYTES_PER_TOKEN, MOST_CHARS_PER_TOKEN
+from llm.call import (
+    LEAST_LIMIT_BYTES,
+    LEAST_LIMIT_CHARS,
+    MOST_BYTES_PER_TOKEN,
+    MOST_CHARS_PER_TOKEN,
+    run_with_deadline,
+)
 from llm.failures import Cause, FailureKind, LlmFailure
 from llm.gateway import Gateway
 from llm.requests import CompletionRequest, Purpose
@@ -526,6 +532,20 @@ def test_a_deadline_is_longer_after_one_that_was_not_kept(server: ScriptedServer
     server.release()
     assert details == ["no answer within 2 s", "no answer within 4 s"], "each worker knows of the others"
     assert Gateway(settings, Caps())._deadline_s(question(tenant)) == pytest.approx(8)
+
+
+def test_a_wire_that_ends_before_the_waiting_tells_of_the_same_deadline(
+    server: ScriptedServer, tenant: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine the thread that waits wakes up late, and the wire has given up by then."""
+    waits = run_with_deadline
+    monkeypatch.setattr("llm.call.run_with_deadline", lambda work, deadline_s: waits(work, deadline_s + 30))
+    server.reset()
+    server.next(Mode.HANG)
+    with pytest.raises(LlmFailure) as failed:
+        Gateway(slow_settings(server), Caps()).complete(question(tenant))
+    server.release()
+    assert (failed.value.cause, failed.value.detail) == (Cause.TIMEOUT, "no answer within 2 s")
 
 
 @pytest.mark.parametrize(
