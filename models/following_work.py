@@ -25,7 +25,7 @@ def enqueue_following(
     """Queue the work that follows from new turns: readings, an index, a summary.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The transaction that stores the turns.
         turns: The turns.
         answers: The place of each turn.
         sessions: The states of the sessions afterwards.

@@ -81,7 +81,8 @@ def leave_hints(scope: Scope, hints: Hints) -> list[UseOfSummary]:
     """Store all hints, or none where another transaction holds one of the rows.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: A connection on which each statement commits by itself; the commit does not wait for the
+            disk.
         hints: The hints.
 
     Returns:

@@ -44,7 +44,7 @@ from models.catalogs.catalog_form import (
     load_form,
     store_form,
 )
-from models.database import best_effort_transaction, read_transaction
+from models.database import read_transaction
 from models.learning.prior_set import SetKind, SetPlace
 from models.learning.served_set import ServedSets, find_served_sets, load_bound_priors
 from models.scope import Scope
@@ -146,9 +146,9 @@ class CatalogCache:
         """Compute and store the form of a catalog in force if none is stored; a failure is only logged."""
         place = (tenant_id, name)
         try:
-            with read_transaction() as db:
-                in_force = find_in_force(Scope(db, place[0]), place[1])
-                if in_force is None or has_form(Scope(db, place[0]), place[1], _key(in_force)):
+            with Scope.read(tenant_id) as scope:
+                in_force = find_in_force(scope, name)
+                if in_force is None or has_form(scope, name, _key(in_force)):
                     return
             known = self._known(place, in_force)
             if known is None:
@@ -172,9 +172,10 @@ class CatalogCache:
             known = self._known(place, in_force)
             if known is not None:
                 return known
-            with read_transaction() as db:
-                version = load_version(Scope(db, place[0]), place[1], with_days=False)
-                form = load_form(Scope(db, place[0]), place[1], _key(in_force))
+            tenant_id, name = place
+            with Scope.read(tenant_id) as scope:
+                version = load_version(scope, name, with_days=False)
+                form = load_form(scope, name, _key(in_force))
             if version is None:
                 raise not_found("catalog")
             loaded = LoadedCatalog(version, form, lambda catalog: _prepare(place, in_force, catalog))
@@ -198,10 +199,9 @@ def _key(in_force: InForce) -> FormKey:
 
 def _prepare(place: Place, in_force: InForce, catalog: Catalog) -> PreparedCatalog:
     """Compute a form and store it."""
-    with read_transaction() as db:
-        earlier = load_earlier(
-            Scope(db, place[0]), place[1], versions=catalog_settings().catalog_former_versions
-        )
+    tenant_id, name = place
+    with Scope.read(tenant_id) as scope:
+        earlier = load_earlier(scope, name, versions=catalog_settings().catalog_former_versions)
     lost = [entry for digest, body in earlier for entry in read_version(body, digest, {}).entries]
     prepared = prepare_catalog(catalog, lost)
     _store(place, in_force, catalog, prepared)
@@ -210,17 +210,19 @@ def _prepare(place: Place, in_force: InForce, catalog: Catalog) -> PreparedCatal
 
 def _store(place: Place, in_force: InForce, catalog: Catalog, prepared: PreparedCatalog) -> None:
     """Store a form for other processes and later starts; a failure only costs them the computing."""
+    tenant_id, name = place
     try:
-        with best_effort_transaction() as db:
-            store_form(Scope(db, place[0]), place[1], _key(in_force), pack_prepared(catalog, prepared))
+        with Scope.best_effort(tenant_id) as scope:
+            store_form(scope, name, _key(in_force), pack_prepared(catalog, prepared))
     except SQLAlchemyError as error:
         log.warning("catalog_form_not_stored", digest=catalog.digest, error=type(error).__name__)
 
 
 def _note_use(place: Place) -> None:
+    tenant_id, name = place
     try:
-        with best_effort_transaction() as db:
-            note_use(Scope(db, place[0]), place[1])
+        with Scope.best_effort(tenant_id) as scope:
+            note_use(scope, name)
     except SQLAlchemyError as error:
         log.warning("hint_lost", error=type(error).__name__)
 
@@ -284,9 +286,11 @@ class PriorCache:
         self._served.forget()
 
     def _sets(self, place: Place) -> ServedSets:
+        tenant_id, name = place
+
         def read() -> ServedSets:
-            with read_transaction() as db:
-                return find_served_sets(Scope(db, place[0]), [place[1]]).get(place[1], NO_SETS)
+            with Scope.read(tenant_id) as scope:
+                return find_served_sets(scope, [name]).get(name, NO_SETS)
 
         return self._served.find(place, read)
 

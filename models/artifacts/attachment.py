@@ -221,7 +221,7 @@ def retitle(scope: Scope, artifact_ids: Iterable[str]) -> list[str]:
     """Replace artifact titles no longer given by any upload; the oldest remaining upload gives the new title.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction that holds the artifacts.
         artifact_ids: Artifacts with a forgotten upload.
 
     Returns:

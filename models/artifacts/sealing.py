@@ -66,7 +66,7 @@ def mend(scope: Scope, columns: Mapping[str, Sequence[object]]) -> None:
     Summaries and names of the old contents are unreadable too and are removed.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction that holds the rows.
         columns: The rows to store, sealed with the tenant's present key, by column.
     """
     named = ("artifact_id", "content_sha256", "title", "preview", "content")

@@ -174,7 +174,7 @@ def want_anew(scope: Scope, outdated: ReadySummary, maker: Maker, *, ttl_s: floa
     context or a request by name may ask for a new summary.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction without any lock yet.
         outdated: The other model's summary.
         maker: The summarizer in force, and the prompt version.
         ttl_s: Lifetime of the wish, in seconds, > 0.

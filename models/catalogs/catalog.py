@@ -157,7 +157,7 @@ def put_catalog(
     """Put a version of a catalog in force.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction; the catalog's row is locked until its end.
         name: Name of the catalog; a missing catalog is created.
         catalog: The new version.
         body: The new version as canonical JSON.
@@ -232,11 +232,10 @@ def load_version(
     Returns:
         The version; None for an unknown or forgotten version.
     """
-    place = {"name": name}
-    row = scope.execute(_VERSION, **place, digest=digest).mappings().one_or_none()
+    row = scope.execute(_VERSION, name=name, digest=digest).mappings().one_or_none()
     if row is None:
         return None
-    seen = scope.execute(_SEEN, **place) if with_days else ()
+    seen = scope.execute(_SEEN, name=name) if with_days else ()
     return CatalogVersion(name=name, novel_since={entry: (day - _EPOCH).days for entry, day in seen}, **row)
 
 
@@ -276,10 +275,9 @@ def delete_catalog(scope: Scope, name: str) -> dict[str, int]:
     Returns:
         Number of deleted rows by table; empty for an unknown catalog.
     """
-    place = {"name": name}
-    if scope.execute(_HOLD, **place).one_or_none() is None:
+    if scope.execute(_HOLD, name=name).one_or_none() is None:
         return {}
-    return {table: scope.execute(statement, **place).rowcount for table, statement in _DELETE.items()}
+    return {table: scope.execute(statement, name=name).rowcount for table, statement in _DELETE.items()}
 
 
 _HOLD = text("select 1 from catalog where tenant_id = :tenant_id and name = :name for update")
@@ -382,8 +380,7 @@ _FORGET_ENTRIES = text(
 
 
 def _keep_entries(scope: Scope, name: str, ids: Iterable[str], now: datetime) -> None:
-    place = {"name": name}
     present = list(ids)
-    scope.execute(_ADD_ENTRIES, **place, ids=present, today=now.date())
-    scope.execute(_MISS_ENTRIES, **place, ids=present, now=now)
-    scope.execute(_FORGET_ENTRIES, **place, before=now - FORGET_ENTRIES_AFTER)
+    scope.execute(_ADD_ENTRIES, name=name, ids=present, today=now.date())
+    scope.execute(_MISS_ENTRIES, name=name, ids=present, now=now)
+    scope.execute(_FORGET_ENTRIES, name=name, before=now - FORGET_ENTRIES_AFTER)

@@ -107,22 +107,21 @@ class FormKey:
 
 def load_form(scope: Scope, name: str, key: FormKey) -> bytes | None:
     """Read the prepared form of a catalog; None for none, and for a form of another state."""
-    place = {"name": name}
-    form: bytes | None = scope.execute(_LOAD, **place, **_members(key)).scalar()
+    form: bytes | None = scope.execute(_LOAD, name=name, **_members(key)).scalar()
     return form
 
 
 def has_form(scope: Scope, name: str, key: FormKey) -> bool:
     """Tell whether a catalog has a prepared form of a state."""
-    place = {"name": name}
-    return scope.execute(_HAS, **place, **_members(key)).scalar() is not None
+    return scope.execute(_HAS, name=name, **_members(key)).scalar() is not None
 
 
 def store_form(scope: Scope, name: str, key: FormKey, form: bytes) -> bool:
     """Store a prepared form if its version is still in force.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction; the catalog's row is locked in share until its end, so that no
+            form outlives the version it was computed from.
         name: Name of the catalog.
         key: The state of the catalog for which the form was computed.
         form: The form.

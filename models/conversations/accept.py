@@ -344,7 +344,7 @@ def close_turn(scope: Scope, session_id: str, turn: StoredTurn, digest: bytes) -
     """Mark an open turn as complete.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction; the caller holds the session's row.
         session_id: The session.
         turn: The turn.
         digest: Digest of all messages of the turn.

@@ -76,7 +76,7 @@ def fork_session(
     without a later message, is copied as it is. Everything else that is derived is made anew.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction; the caller holds the source's row.
         source: The session to copy.
         begun: The new session, locked, without any turn.
         last: The last turn to copy.

@@ -245,15 +245,14 @@ def load_turns(
     Returns:
         The turns, and the place to read on: the first message of the first omitted turn, or None.
     """
-    place = {"session_id": session_id}
     bounds = {"from_seq": from_seq, "to_seq": to_seq, "most": most_messages + 1}
-    turns = [LoggedTurn(*row) for row in scope.execute(_TURNS_TOUCHING, **place, **bounds)]
+    turns = [LoggedTurn(*row) for row in scope.execute(_TURNS_TOUCHING, session_id=session_id, **bounds)]
     if not turns:
         return [], None
     chosen = turns[: _fitting([turn.length for turn in turns], most_messages)]
     ends = {"from_seq": chosen[0].first_seq, "to_seq": chosen[-1].last_seq}
     statement = _SIZES.format(size=_BEFORE_SEALING if has_masters() else _AS_WRITTEN)
-    sizes = {row[0]: int(row[1]) for row in scope.execute(text(statement), **place, **ends)}
+    sizes = {row[0]: int(row[1]) for row in scope.execute(text(statement), session_id=session_id, **ends)}
     chosen = chosen[: _fitting([sizes.get(turn.turn_index, 0) for turn in chosen], most_bytes)]
     left = turns[len(chosen) :]
     return _with_messages(scope, session_id, chosen), left[0].first_seq if left else None

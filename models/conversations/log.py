@@ -188,7 +188,7 @@ def append_turns(
     """Store placed turns with their messages and results, and the progress of their sessions.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction; the caller holds the sessions' rows.
         fresh: Each turn with its place and generation, at least one.
         sessions: The states of the sessions afterwards.
     """

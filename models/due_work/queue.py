@@ -186,7 +186,7 @@ def enqueue_each(
     """Request work of several kinds by one statement; see `enqueue`.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The transaction of the event.
         wishes: Kind and key of each piece of work, and the seconds until the work is due.
         awaited: True if somebody waits for the work.
     """

@@ -129,7 +129,7 @@ def exchange(
     """Store the large results of an edited message, and drop former results without any use left.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction; all contents are locked in a fixed order.
         place: The session, the turn's index and the message's seq.
         old: Artifacts used by the message before.
         new: Large results of the message now.

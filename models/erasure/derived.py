@@ -82,10 +82,9 @@ def rewind_index(scope: Scope, session_id: str, *, from_seq: int) -> tuple[int, 
     Returns:
         Number of deleted passages, and True if the index reached the message.
     """
-    place = {"session_id": session_id}
-    removed, rewound = scope.execute(_REWIND, **place, from_seq=from_seq).one()
+    removed, rewound = scope.execute(_REWIND, session_id=session_id, from_seq=from_seq).one()
     if removed:
-        scope.execute(_UNUSED_TERMS, **place)
+        scope.execute(_UNUSED_TERMS, session_id=session_id)
     return int(removed), bool(rewound)
 
 
@@ -250,6 +249,7 @@ _TOPIC = text("delete from preflight_session where tenant_id = :tenant_id and se
 
 def drop_decisions(scope: Scope, session_id: str, turns: Sequence[int], receipt: Receipt) -> None:
     """Delete the preflight decisions of turns, and the last topic of the session."""
-    place = {"session_id": session_id}
-    receipt.count("preflight_decision", scope.execute(_DECISIONS, **place, turns=list(turns)).rowcount)
-    receipt.count("preflight_session", scope.execute(_TOPIC, **place).rowcount)
+    receipt.count(
+        "preflight_decision", scope.execute(_DECISIONS, session_id=session_id, turns=list(turns)).rowcount
+    )
+    receipt.count("preflight_session", scope.execute(_TOPIC, session_id=session_id).rowcount)

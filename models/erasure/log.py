@@ -171,7 +171,7 @@ def drop_compactions(scope: Scope, session_id: str, *, after_seq: int, start_seq
     A message that is a compaction alone goes; of another message the rest stays.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction; the caller holds the session's row.
         session_id: The session.
         after_seq: The first changed message.
         start_seq: The last message before the last reset: no later compaction covers an earlier message.

@@ -189,7 +189,7 @@ def note_found(
     expectation counts in the provider's tokens, by the ratio of both counts of the whole request.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: A separate transaction of the tenant; the row of the day is held until its end.
         session_id: The session.
         after_seq: The last message before the turn.
         model: The answering model.

@@ -123,7 +123,7 @@ def reserve_spending(scope: Scope, what: What, guess: Guess, limits: WorthLimits
     crash a reservation stays counted: spending is overrated for that day, never underrated.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: A separate short transaction of the tenant, committed before the call.
         what: Key of the thing.
         guess: The estimate of the call.
         limits: The limits of spending.
@@ -231,7 +231,7 @@ def price_share(scope: Scope, *, maker: str, answering: str, default: float) -> 
     """Compute the price of a model's token as a share of another model's input token.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The transaction and the paying tenant.
         maker: The model that makes things ahead: priced by the tenant's newest calls, else by the list price.
         answering: The answering model.
         default: Share for an unknown price; 0 for a free maker, at any list price.

@@ -158,7 +158,7 @@ def store_turn_plans(scope: Scope, plans: Sequence[TurnPlan]) -> None:
     A plan of ours followed by a turn gets the outcomes, and belongs to the turn's session from then on.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The transaction that stores the turns; the sessions are locked.
         plans: Result of `plans_of_turns` for new turns: plans of duplicates are stored already.
     """
     if not plans:

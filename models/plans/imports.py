@@ -141,7 +141,7 @@ def import_plans(scope: Scope, plans: Sequence[NewPlan]) -> int:
     Outcomes take their places in the order of the plans: sort by time, since the newest judge.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction that has locked nothing.
         plans: Result of `prepare_plan`, a few hundred: learning waits for the transaction.
 
     Returns:
@@ -167,7 +167,7 @@ def export_plans(scope: Scope, wanted: PlanFilter) -> Iterator[PlanRow]:
     """Read the ready plans with steps as rows, newest first, page by page.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction with one view of all pages.
         wanted: The filter.
     """
     after: PlanPlace | None = None

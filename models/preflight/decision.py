@@ -206,7 +206,7 @@ def join_decisions(scope: Scope, *, most: int = PAGE) -> int:
     """Join decisions to the tools called by the following turns. Safe to call twice, also concurrently.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction; joined rows are locked until its end.
         most: Maximum number of joined decisions.
 
     Returns:

@@ -58,7 +58,7 @@ def keep_calibration(scope: Scope, seen: Calibration, learned: Calibration) -> b
     lessons.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: A separate transaction of the tenant; the row is held until its end.
         seen: The calibration known before learning.
         learned: The calibration after learning.
 
@@ -143,12 +143,13 @@ def load_reported_turns(
     Returns:
         Consecutive turns, oldest first; empty when even the last turn is too large.
     """
-    place = {"session_id": session_id}
-    turns = scope.execute(_TURNS, **place, last_index=turn_index, most=MOST_TURNS).all()
+    turns = scope.execute(_TURNS, session_id=session_id, last_index=turn_index, most=MOST_TURNS).all()
     if not turns:
         return []
     span = {"first_seq": turns[0].first_seq, "last_seq": turns[-1].last_seq}
-    messages = scope.execute(_MESSAGES, **place, **span, most=MOST_MESSAGES, served=served).all()
+    messages = scope.execute(
+        _MESSAGES, session_id=session_id, **span, most=MOST_MESSAGES, served=served
+    ).all()
     said, cells = defaultdict(list), scope.cells
     for message in reversed(messages):
         said[message.turn_index].append(_said(cells, session_id, message))

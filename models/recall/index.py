@@ -335,8 +335,7 @@ def erase_passages(scope: Scope, session_id: str, *, from_seq: int, to_seq: int)
     Returns:
         Number of removed passages. An index does not go back: the range is not read again.
     """
-    place = {"session_id": session_id}
-    removed = scope.execute(_ERASE, **place, from_seq=from_seq, to_seq=to_seq).scalar_one()
+    removed = scope.execute(_ERASE, session_id=session_id, from_seq=from_seq, to_seq=to_seq).scalar_one()
     if removed:
         scope.db.execute(
             delete(RecallTerm).where(

@@ -296,12 +296,11 @@ def follow_switch(scope: Scope, session_id: str, *, most: int) -> int:
     """
     if not lock_existing(scope, [session_id]):
         return 0
-    place = {"session_id": session_id}
     if not recalls_users(scope):
-        return scope.execute(_REMOVE, **place, most=most).rowcount
+        return scope.execute(_REMOVE, session_id=session_id, most=most).rowcount
     changed = 0
-    while changed < most and (user_id := scope.execute(_WANTED, **place).scalar()) is not None:
+    while changed < most and (user_id := scope.execute(_WANTED, session_id=session_id).scalar()) is not None:
         halves = UserKey(scope.tenant_id, user_id).halves
         named = {"user_id": user_id, "ones_in": list(halves), "halves": list(halves.values())}
-        changed += scope.execute(_ADD, **place, **named, most=most - changed).rowcount
+        changed += scope.execute(_ADD, session_id=session_id, **named, most=most - changed).rowcount
     return changed

@@ -182,7 +182,7 @@ def change_cells(scope: Scope, column: TextColumn, *, to: Literal["sealed", "pla
     """Seal some unsealed cells of a column, or open some sealed cells.
 
     Args:
-        scope: The transaction and its tenant.
+        scope: The tenant's transaction; the rows are locked until it ends.
         column: The column.
         to: New form of the cells.
         most: Maximum number of rows.

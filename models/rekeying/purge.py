@@ -134,17 +134,16 @@ _EMPTY = text(
 
 def _shed_messages(scope: Scope, lost: Rows) -> None:
     for session_id in _sessions(lost):
-        place = {"session_id": session_id}
         seqs = [row["seq"] for row in lost if row["session_id"] == session_id]
-        turn_ids = list(scope.execute(_TURNS_OF, **place, seqs=seqs).scalars())
-        messages = scope.execute(_SEQS, **place, turn_ids=turn_ids).all()
+        turn_ids = list(scope.execute(_TURNS_OF, session_id=session_id, seqs=seqs).scalars())
+        messages = scope.execute(_SEQS, session_id=session_id, turn_ids=turn_ids).all()
         gone = [message.seq for message in messages if message.is_lost]
         if len(gone) == len(messages):
             keep_receipt(scope, "session", session_id, erase_session(scope, session_id))
         elif gone:
-            scope.execute(_EMPTY, **place, seqs=gone)
+            scope.execute(_EMPTY, session_id=session_id, seqs=gone)
             remove_messages(scope, session_id, gone, reach=WHOLE_LOG)
-            scope.execute(_FORGET_TURNS, **place, turn_ids=turn_ids)
+            scope.execute(_FORGET_TURNS, session_id=session_id, turn_ids=turn_ids)
 
 
 def _shed_summaries(scope: Scope, lost: Rows) -> None:
