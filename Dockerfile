@@ -7,22 +7,19 @@
 # `--build-arg PYTHON=TAG@sha256:…` builds on the digest.
 ARG PYTHON=python:3.11.14-slim-bookworm
 
-# Packages are installed apart from the code: a change of code leaves their layer as it was.
+# Packages are installed apart from the code: a change of code leaves their layer as it was. `strip` is in binutils.
 FROM ${PYTHON} AS packages
-RUN python -m venv --without-pip /venv
+RUN apt-get update && apt-get install --yes --no-install-recommends binutils && python -m venv --without-pip /venv
 WORKDIR /build
-# Bytecode of all that may be imported: a read-only root takes none later.
-ENV SELDOM=/(lexers|styles|testing|mssql|mysql|oracle)/
+COPY deploy/packages.sh ./
 
 FROM packages AS api-packages
 COPY requirements-api.lock ./
-RUN pip --python /venv/bin/python install --no-cache-dir --no-compile --require-hashes \
-      -r requirements-api.lock && python -m compileall -q -x "$SELDOM" /venv/lib
+RUN sh packages.sh /venv requirements-api.lock
 
 FROM packages AS worker-packages
 COPY requirements-worker.lock ./
-RUN pip --python /venv/bin/python install --no-cache-dir --no-compile --require-hashes \
-      -r requirements-worker.lock && python -m compileall -q -x "$SELDOM" /venv/lib
+RUN sh packages.sh /venv requirements-worker.lock
 
 FROM ${PYTHON} AS code
 WORKDIR /app
