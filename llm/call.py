@@ -44,17 +44,22 @@ def provider_of(model: str) -> str:
     return next((name for family, name in FAMILIES.items() if model.startswith(family)), "openai")
 
 
+def model_at_provider(model: str) -> str:
+    """Name a model as its provider does, without the provider: collectors find prices by this name."""
+    return model.partition("/")[2] or model
+
+
 def traced(request: CompletionRequest, ask: Callable[[], CompletionReply]) -> CompletionReply:
     """Make a call inside a span with model, purpose, usage and outcome; the span holds no text."""
     with span(
-        f"chat {request.model}",
+        f"chat {model_at_provider(request.model)}",
         kind="client",
         gen_ai__operation__name="chat",
         gen_ai__provider__name=provider_of(request.model),
         gen_ai__conversation__id=request.session_id,
         session__id=request.session_id,
         gen_ai__output__type="json" if request.response_format else "text",
-        gen_ai__request__model=request.model,
+        gen_ai__request__model=model_at_provider(request.model),
         gen_ai__request__max_tokens=request.max_output_tokens,
         gen_ai__request__temperature=float(request.temperature),
         afterturn__purpose=request.purpose,
@@ -72,7 +77,7 @@ def traced(request: CompletionRequest, ask: Callable[[], CompletionReply]) -> Co
             gen_ai__usage__cache_read__input_tokens=reply.usage.cached_tokens,
             gen_ai__usage__output_tokens=reply.usage.output_tokens,
             gen_ai__usage__reasoning__output_tokens=reply.usage.reasoning_tokens,
-            afterturn__price_usd=None if reply.price_usd is None else float(reply.price_usd),
+            gen_ai__usage__cost=None if reply.price_usd is None else float(reply.price_usd),
             afterturn__call_id=str(reply.call_id),
         )
     return reply

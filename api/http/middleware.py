@@ -215,7 +215,10 @@ class TraceRequests(_OfRequests):
     """Begins a trace, or continues the trace in `traceparent`; the answer names a trace that is sent."""
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Trace a request, named by its route, since a path contains ids."""
+        """Trace a request, named by its route, since a path contains ids; a probe is asked too often."""
+        if scope["path"] in PROBES:
+            await self.app(scope, receive, send)
+            return
         method = scope["method"]
         parent = Headers(scope=scope).get("traceparent")
         named = get_contextvars().get("request_id")
@@ -229,6 +232,8 @@ class TraceRequests(_OfRequests):
                     if trace_id is not None:
                         message["headers"] = [*message.get("headers", []), (TRACE_HEADER, trace_id.encode())]
                     own.tell(http__response__status_code=message["status"])
+                    if message["status"] < FIRST_FAULT:  # a refused id may be any text
+                        own.tell(session__id=scope.get("path_params", {}).get("session_id"))
                     if message["status"] >= SERVER_FAULT:
                         own.fail(str(message["status"]))
                 await send(message)

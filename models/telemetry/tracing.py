@@ -58,6 +58,9 @@ log = structlog.get_logger()
 MOST_WAITING = 2_048
 """Number of spans waiting to be sent; beyond the number, the newest are dropped."""
 
+STEP_KIND = "CHAIN"
+"""OpenInference's kind of a step that calls no model: Phoenix and Langfuse show spans by their kinds."""
+
 _FORMAT_PARTS = 4
 
 Value = str | int | float | bool | Sequence[str]
@@ -155,6 +158,8 @@ def _begun(
     ) as started:
         told = _RealSpan(started)
         told.tell(**attributes)
+        if kind != "client":  # a call of a model has its own names
+            told.tell(openinference__span__kind=STEP_KIND)
         try:
             yield told
         except BaseException as error:

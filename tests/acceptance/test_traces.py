@@ -98,7 +98,7 @@ def test_a_turn_is_one_trace_through_two_processes(traced: Traced) -> None:
     traced.platform.is_summarized("followed")
     [request] = arrived(traced, TRACE, "POST /v1/sessions/{session_id}/turns")
     [work] = arrived(traced, TRACE, "work summarize")
-    [call] = arrived(traced, TRACE, "chat openai/scripted")
+    [call] = arrived(traced, TRACE, "chat scripted")
     [stored] = arrived(traced, TRACE, "store summary")
     assert (request.service, request.parent_id) == ("afterturn-api", "00f067aa0ba902b7")
     assert (work.service, work.parent_id) == ("afterturn-worker", request.span_id)
@@ -108,7 +108,7 @@ def test_a_turn_is_one_trace_through_two_processes(traced: Traced) -> None:
     known = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
-        "gen_ai.request.model": "openai/scripted",
+        "gen_ai.request.model": "scripted",
         "gen_ai.conversation.id": "followed",
         "gen_ai.output.type": "text",
         "gen_ai.response.finish_reasons": ["stop"],
@@ -127,10 +127,36 @@ def test_the_collector_gets_the_headers_of_a_secret_file(traced: Traced) -> None
 
 
 def test_a_trace_that_is_not_sent_is_not_named(traced: Traced) -> None:
-    answer = traced.platform.client.get(
-        "/healthz", headers={"traceparent": f"00-{TRACE.replace('4bf9', 'dbf9')}-00f067aa0ba902b7-00"}
-    )
+    unsent = {"traceparent": f"00-{TRACE.replace('4bf9', 'dbf9')}-00f067aa0ba902b7-00"}
+    answer = traced.platform.client.get("/v1/key", headers=unsent)
     assert "x-trace-id" not in answer.headers
+
+
+def test_what_machines_do_all_day_has_no_trace(traced: Traced) -> None:
+    for probe in ("/healthz", "/readyz", "/metrics"):
+        answer = traced.platform.client.get(probe)
+        assert "x-trace-id" not in answer.headers
+    answer = traced.platform.client.get("/v1/key")
+    arrived(traced, answer.headers["x-trace-id"], "GET /v1/key")
+    routine = {"work sweep", *(f"GET {probe}" for probe in ("/healthz", "/readyz", "/metrics"))}
+    assert not routine & {span.name for span in traced.collector.spans}
+    assert traced.platform.logs.told_by("worker", "work_done"), "sweeps ran"
+
+
+def test_steps_have_a_kind_and_requests_their_session(traced: Traced) -> None:
+    """A viewer shows spans by their kinds, and the requests of a session together."""
+    trace = TRACE.replace("4bf9", "fbf9")
+    talk(traced, "grouped", trace)
+    traced.platform.is_summarized("grouped")
+    [request] = arrived(traced, trace, "POST /v1/sessions/{session_id}/turns")
+    [work] = arrived(traced, trace, "work summarize")
+    [call] = arrived(traced, trace, "chat scripted")
+    kinds = [told.attributes.get("openinference.span.kind") for told in (request, work, call)]
+    assert kinds == ["CHAIN", "CHAIN", None]
+    assert request.attributes["session.id"] == call.attributes["session.id"] == "grouped"
+    refused = traced.platform.client.get("/v1/sessions/not%20found")
+    [told] = arrived(traced, refused.headers["x-trace-id"], "GET /v1/sessions/{session_id}")
+    assert "session.id" not in told.attributes
 
 
 def test_a_request_without_a_trace_gets_one_and_is_told_its_id(traced: Traced) -> None:
@@ -159,7 +185,7 @@ def test_a_failed_call_says_of_what_kind_and_no_more(traced: Traced) -> None:
     trace = TRACE.replace("4bf9", "6bf9")
     traced.platform.model.next(Step(Mode.BAD_REQUEST, text=MARKER))
     talk(traced, "refused", trace)
-    call = arrived(traced, trace, "chat openai/scripted")[0]
+    call = arrived(traced, trace, "chat scripted")[0]
     assert call.failed
     assert call.attributes["error.type"] == "LlmFailure"
     assert call.attributes["afterturn.cause"]
@@ -203,7 +229,7 @@ def test_no_span_holds_a_word_or_a_key(traced: Traced) -> None:
     traced.platform.model.next(Step(Mode.BAD_REQUEST, text=MARKER))
     talk(traced, "discreet", trace)
     arrived(traced, trace, "POST /v1/sessions/{session_id}/turns")
-    assert arrived(traced, trace, "chat openai/scripted")[0].failed
+    assert arrived(traced, trace, "chat scripted")[0].failed
     traced.platform.is_summarized("discreet")
     arrived(traced, trace, "work summarize", 2)
     for body in list(traced.collector.bodies):

@@ -4,7 +4,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import structlog
@@ -20,7 +20,7 @@ from models.due_work.waiting import WaitsFor, note_denial, note_wait
 from models.encryption.keys import TextUnavailableError
 from models.ledger.caps import BudgetDeniedError, Denial
 from models.providers.circuit_breaker import ProviderParkedError
-from models.telemetry.tracing import span
+from models.telemetry.tracing import NO_SPAN, Span, span
 from workers.settings import WorkerSettings
 from workers.telemetry import INSTANCE, count_work
 
@@ -69,7 +69,7 @@ def do_work(held: Claim, handlers: Mapping[WorkKind, Handler], settings: WorkerS
     with (
         bound_contextvars(work_id=held.work_id, tenant_id=str(held.tenant_id)),
         _renewed(held, settings),
-        span(f"work {held.kind}", kind="consumer", parent=held.trace, **_facts(held)) as step,
+        _step(held) as step,
     ):
         outcome = _attempt(held, handlers[held.kind], settings)
         step.tell(afterturn__outcome=outcome)
@@ -90,6 +90,13 @@ def _tell_claim(held: Claim) -> None:
     if held.trace is not None:
         with span(f"claim {held.kind}", kind="consumer", parent=held.trace, **_facts(held)):
             pass
+
+
+def _step(held: Claim) -> AbstractContextManager[Span]:
+    """Begin the span of a piece of work; a sweep runs all day for nobody's request, and has none."""
+    if held.kind is WorkKind.SWEEP:
+        return nullcontext(NO_SPAN)
+    return span(f"work {held.kind}", kind="consumer", parent=held.trace, **_facts(held))
 
 
 def _facts(held: Claim) -> dict[str, str | int]:

@@ -1,8 +1,8 @@
-"""The provider of a model, as OpenTelemetry's conventions name it."""
+"""The provider of a model, and its name there, as OpenTelemetry's conventions name it."""
 
 import pytest
 
-from llm.call import provider_of
+from llm.call import model_at_provider, provider_of
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,17 @@ from llm.call import provider_of
 )
 def test_a_provider_has_its_name_of_the_conventions(model: str, provider: str) -> None:
     assert provider_of(model) == provider
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("gpt-4o-mini", "gpt-4o-mini"),
+        ("openai/my-model", "my-model"),
+        ("bedrock/anthropic.claude-v2", "anthropic.claude-v2"),
+        ("openrouter/openai/gpt-4o", "openai/gpt-4o"),
+        ("extractive", "extractive"),
+    ],
+)
+def test_a_model_has_the_name_that_its_provider_gives_it(model: str, name: str) -> None:
+    assert model_at_provider(model) == name
