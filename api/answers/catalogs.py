@@ -77,7 +77,7 @@ class RankingAnswer(ApiAnswer):
     """Tools ranked for an intent."""
 
     entries: list[RankedTool]
-    prior_set: Any = None
+    prior_set: int | None = Field(default=None, description="The set that ranked; null for words alone.")
     hidden: int
     gap_warning: str | None
     digest: str

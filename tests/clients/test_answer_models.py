@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from afterturn_client import changes, models
+from afterturn_client import changes, models, priors
 from pydantic import BaseModel
 
 from api.app import make_app
@@ -22,6 +22,9 @@ READ: dict[str, tuple[type[BaseModel], tuple[str, ...]]] = {
     "Catalog": (models.Catalog, ("put_catalog", "get_catalog")),
     "CatalogList": (models.CatalogList, ("list_catalogs",)),
     "Ranking": (models.Ranking, ("rank_tools",)),
+    "PriorSets": (priors.PriorSets, ("list_priors", "start_canary")),
+    "SetInForce": (priors.SetInForce, ("roll_back_priors", "stop_canary")),
+    "CanaryShare": (priors.CanaryShare, ("get_canary_share", "set_canary_share")),
     "Plan": (models.Plan, ("create_plan", "get_plan")),
     "Preflight": (models.Preflight, ("classify_message",)),
     "Usage": (models.Usage, ("get_usage",)),

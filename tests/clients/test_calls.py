@@ -1,8 +1,10 @@
 """Every other call of the client, typed; refusals with numbers; the handshake of versions."""
 
 import asyncio
+import json
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from afterturn_client import (
@@ -18,6 +20,8 @@ from afterturn_client import (
     UnavailableError,
 )
 
+from afterturn.stack.stack import Stack
+from tests.acceptance.command import afterturn
 from tests.clients.door import Door, Way
 
 TOOLS = [
@@ -146,6 +150,41 @@ def test_recall_across_sessions_is_switched_and_its_state_is_read(client: Aftert
     told = client.user_recall()
     assert told.enabled is enabled
     assert told.status in {"working", "settled"}
+
+
+def test_a_set_of_priors_is_served_to_a_share_of_sessions_and_taken_back(
+    client: Afterturn, stack: Stack, session_id: str, tmp_path: Path
+) -> None:
+    """Two nights teach two sets: the first is in force, the second is served to a half of the sessions."""
+    client.catalogs.put(session_id, TOOLS)
+    for night, tool in enumerate(TOOLS):
+        rows = [
+            {"intent": f"please {n} zorb it", "tools": [tool["name"]], "at": "2026-06-01", "outcome": "ok"}
+            for n in range(120 * (night + 1))
+        ]
+        file = tmp_path / f"{night}.jsonl"
+        file.write_text("\n".join(json.dumps({**row, "catalog": session_id}) for row in rows))
+        afterturn(stack.at.directory, "plans", "import", str(file))
+        afterturn(stack.at.directory, "learn", "--catalog", session_id)
+    newest, oldest = client.priors.list(session_id).sets
+    afterturn(stack.at.directory, "priors", "activate", str(oldest.version), "--catalog", session_id)
+    assert [one.state for one in client.priors.list(session_id).sets] == ["rejected", "active"]
+    [served] = client.priors.start_canary(session_id, newest.version, share=0.5, days=3).sets
+    assert (served.state, served.canary and served.canary.share) == ("canary", 0.5)
+    sessions = [f"session-{number}" for number in range(40)]
+    ranked = {client.catalogs.rank(session_id, "zorb it", session_id=one).prior_set for one in sessions}
+    assert ranked == {newest.version, oldest.version}
+    with pytest.raises(ConflictError):
+        client.priors.start_canary(session_id, newest.version, share=0.5)
+    assert client.priors.stop_canary(session_id).in_force == oldest.version
+    with pytest.raises(NotFoundError):
+        client.priors.stop_canary(session_id)
+    with pytest.raises(ConflictError):
+        client.priors.roll_back(session_id, newest.version)
+    assert client.priors.roll_back(session_id, oldest.version).in_force is None
+    before = client.priors.share()
+    assert client.priors.set_share(0.25).model_dump() == {"share": 0.25, "source": "tenant"}
+    assert client.priors.set_share(None).source == "installation" == before.source
 
 
 def test_refusals_are_typed(client: Afterturn, door: Door, session_id: str, options: Options) -> None:

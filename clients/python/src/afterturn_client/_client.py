@@ -276,10 +276,18 @@ class CatalogCalls:
         return (yield from self._caller.read(CatalogList, Call("GET", path_of("catalogs"))))
 
     def rank(
-        self, name: str, intent: str, *, top_n: int | None = None, explain: bool = False
+        self,
+        name: str,
+        intent: str,
+        *,
+        session_id: str | None = None,
+        top_n: int | None = None,
+        explain: bool = False,
     ) -> Flow[Ranking]:
-        """Rank a catalog's entries for an intent."""
-        body = without_none({"intent": intent, "top_n": top_n, "explain": explain or None})
+        """Rank a catalog's entries for an intent, by the set of priors served to the session."""
+        body = without_none(
+            {"intent": intent, "session_id": session_id, "top_n": top_n, "explain": explain or None}
+        )
         return (yield from self._caller.read(Ranking, Call("POST", path_of("catalogs", name, "rank"), body)))
 
     def delete(self, name: str) -> Flow[None]:

@@ -13,6 +13,7 @@ from afterturn_client._chat import ChatCore, TurnCore
 from afterturn_client._client import AttachmentCalls, CatalogCalls, ClientCore, PlanCalls
 from afterturn_client._flow import AsyncRunner, AsyncShell, BlockingShell, Runner, awaited, blocking
 from afterturn_client._keys import KeyCalls
+from afterturn_client._priors import PriorCalls
 from afterturn_client._version import VERSION
 from afterturn_client.options import Options
 from afterturn_client.streams.answer import Wire
@@ -172,6 +173,28 @@ class AsyncCatalogs(AsyncShell[CatalogCalls]):
     delete = awaited(CatalogCalls.delete)
 
 
+class Priors(BlockingShell[PriorCalls]):
+    """Sets of priors, and sets served to a share of sessions."""
+
+    list = blocking(PriorCalls.list)
+    roll_back = blocking(PriorCalls.roll_back)
+    start_canary = blocking(PriorCalls.start_canary)
+    stop_canary = blocking(PriorCalls.stop_canary)
+    share = blocking(PriorCalls.share)
+    set_share = blocking(PriorCalls.set_share)
+
+
+class AsyncPriors(AsyncShell[PriorCalls]):
+    """Sets of priors, and sets served to a share of sessions."""
+
+    list = awaited(PriorCalls.list)
+    roll_back = awaited(PriorCalls.roll_back)
+    start_canary = awaited(PriorCalls.start_canary)
+    stop_canary = awaited(PriorCalls.stop_canary)
+    share = awaited(PriorCalls.share)
+    set_share = awaited(PriorCalls.set_share)
+
+
 class Plans(BlockingShell[PlanCalls]):
     """Plans of tool calls."""
 
@@ -235,6 +258,7 @@ class Afterturn(BlockingShell[ClientCore]):
         super().__init__(ClientCore(options or Options()), runner)
         self.attachments = Attachments(AttachmentCalls(self._core.caller), runner)
         self.catalogs = Catalogs(CatalogCalls(self._core.caller), runner)
+        self.priors = Priors(PriorCalls(self._core.caller), runner)
         self.plans = Plans(PlanCalls(self._core.caller), runner)
         self.keys = Keys(KeyCalls(self._core.caller), runner)
 
@@ -303,6 +327,7 @@ class AsyncAfterturn(AsyncShell[ClientCore]):
         super().__init__(ClientCore(options or Options()), runner)
         self.attachments = AsyncAttachments(AttachmentCalls(self._core.caller), runner)
         self.catalogs = AsyncCatalogs(CatalogCalls(self._core.caller), runner)
+        self.priors = AsyncPriors(PriorCalls(self._core.caller), runner)
         self.plans = AsyncPlans(PlanCalls(self._core.caller), runner)
         self.keys = AsyncKeys(KeyCalls(self._core.caller), runner)
 

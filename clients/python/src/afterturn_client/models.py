@@ -283,9 +283,16 @@ class RankedEntry(ApiAnswer):
 
 
 class Ranking(ApiAnswer):
-    """Entries of a catalog, the best first."""
+    """Entries of a catalog, the best first.
+
+    Attributes:
+        entries: The entries.
+        prior_set: The set of priors that ranked, for `plan` of the turn; None for words alone.
+        gap_warning: Set where no entry may fit.
+    """
 
     entries: list[RankedEntry]
+    prior_set: int | None = None
     gap_warning: str | None = None
 
 
