@@ -1,6 +1,6 @@
 // Catalogs of tools, and what words and priors make of an intent.
 import { read, readAll } from "./answers.js";
-import { chip, link, make, nowrap, quiet, table, time } from "./elements.js";
+import { chip, link, make, nowrap, quiet, rowForm, table, time } from "./elements.js";
 import { moves, number } from "./picture.js";
 
 const MOST_RANKED = 50;
@@ -18,7 +18,8 @@ export async function catalogs(page, place) {
         ids: [place.id], body: page.write({ intent: place.how.intent, explain: true })
       }), ranking)
       : page.put("rank"),
-    place.id && page.fill("priors", () => page.ask("priors", { ids: [place.id] }), (it) => priors(page, place, it))
+    place.id && page.fill("priors", () => page.ask("priors", { ids: [place.id] }), (it) => priors(page, place, it)),
+    place.id && page.fill("share", () => page.ask("share"), (it) => shareOfNights(page, it))
   ]);
 }
 
@@ -47,8 +48,39 @@ function priors(page, place, it) {
     ...page.buttons("admin", [
       ...(serving ? [["Roll back", () => rollBack(page, place.id, serving)]] : []),
       ...(canary ? [["Stop the canary", () => stopCanary(page, place.id, canary)]] : [])
-    ])
+    ]),
+    canary ? null : canaryForm(page, place.id, all.filter((one) => one.state !== "active").map((one) => one.version))
   ];
+}
+
+/** A form that serves one of the sets to a share of sessions, for a key that may. */
+function canaryForm(page, id, versions) {
+  if (!page.can("admin") || !versions.length) {
+    return null;
+  }
+  const set = make("select", "", ...versions.map((version) => make("option", "", version)));
+  const share = percent(10, 1);
+  return rowForm([["Set", set], ["Share of sessions, %", share]], "Serve to a share", () =>
+    startCanary(page, id, Number(set.value), share.valueAsNumber));
+}
+
+/** The share of sessions to which a night's better set is served first, and a form that sets it. */
+function shareOfNights(page, it) {
+  const whose = it.source === "tenant" ? "the share of this tenant" : "the share of the installation";
+  const told = it.share
+    ? `A night's better set is served to ${Math.round(it.share * 100)} % of sessions first: ${whose}.`
+    : `A night's better set takes force at once: ${whose} is 0.`;
+  if (!page.can("admin")) {
+    return [quiet(told)];
+  }
+  const share = percent(Math.round(it.share * 100), 0);
+  return [quiet(told), rowForm([["Share for later nights, %", share]], "Set the share", () => setShare(page, share.valueAsNumber))];
+}
+
+function percent(value, least) {
+  const found = make("input", "");
+  Object.assign(found, { type: "number", min: least, max: 99, value, required: true });
+  return found;
 }
 
 /** How a set is or was served to a share of sessions, and how plans went under it and under the set in force. */
@@ -61,6 +93,20 @@ function served(given) {
   return `${Math.round(one.share * 100)} % of sessions, ${one.end ?? `until ${time(one.until)}`}: ${fresh} of ${number(one.plans)} plans went well, `
     + `beside ${old} of ${number(one.oldPlans)} under ${one.base === null ? "words alone" : `set ${one.base}`}`;
 }
+
+const startCanary = (page, id, version, percent) => page.change({
+  title: `Serve set ${version} of ${id} to ${percent} % of sessions`,
+  detail: "Each of these sessions is ranked by the set until outcomes of plans promote or drop it. All others keep the set in force.",
+  act: "Serve to a share",
+  call: ["startCanary", { ids: [id], body: page.write({ version, share: percent / 100 }) }]
+});
+
+const setShare = (page, percent) => page.change({
+  title: `Serve better sets of later nights to ${percent} % of sessions first`,
+  detail: "It holds for all catalogs of the tenant; with 0 a better set takes force at once. A running canary keeps its share.",
+  act: "Set the share",
+  call: ["setShare", { body: page.write({ share: percent / 100 }) }]
+});
 
 const stopCanary = (page, id, one) => page.change({
   title: `Stop the canary of set ${one.version} of ${id}`,

@@ -29,6 +29,17 @@ export function button(text, act, className = "quiet") {
   return found;
 }
 
+/** A form of one row: labels with their fields, and what it does. */
+export function rowForm(fields, text, act) {
+  const send = make("button", "quiet small", text);
+  const form = make("form", "row", ...fields.map(([label, field]) => make("label", "", `${label} `, field)), send);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    act();
+  });
+  return form;
+}
+
 /** A table; on a narrow screen each row folds into lines of "head: value". */
 export function table(name, heads, rows, numeric = []) {
   const cell = (tag) => (value, place) => make(tag, numeric.includes(place) ? "number" : "", value ?? "");

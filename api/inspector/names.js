@@ -16,7 +16,10 @@ export const API = {
     "window": ["GET", "/v1/sessions/{session_id}/windows/{window_id}"],
     "catalogs": ["GET", "/v1/catalogs"],
     "priors": ["GET", "/v1/catalogs/{name}/priors"],
+    "share": ["GET", "/v1/canary-share"],
+    "setShare": ["PUT", "/v1/canary-share"],
     "stopCanary": ["DELETE", "/v1/catalogs/{name}/priors/canary"],
+    "startCanary": ["POST", "/v1/catalogs/{name}/priors/canary"],
     "rollBack": ["POST", "/v1/catalogs/{name}/priors/rollback"],
     "rank": ["POST", "/v1/catalogs/{name}/rank"],
     "activate": ["POST", "/v1/sessions/{session_id}/summaries/{version}/activate"],
@@ -29,7 +32,8 @@ export const API = {
     "model": "model", "window": "context_window", "most": "max_tokens",
     "prompt": "system_prompt", "catalog": "catalog", "messages": "messages",
     "focus": "focus", "attachments": "attachments", "tools": "tools", "look": "dry_run",
-    "intent": "intent", "mostEntries": "top_n", "explain": "explain", "version": "version"
+    "intent": "intent", "mostEntries": "top_n", "explain": "explain", "version": "version",
+    "share": "share"
   },
   "queries": {
     "prefix": "prefix", "user": "user_id", "since": "updated_since", "cursor": "cursor", "first": "from", "last": "to"
@@ -136,6 +140,9 @@ export const API = {
     "rank": { "entries": "entries", "set": "prior_set", "hidden": "hidden", "gap": "gap_warning" },
     "ranked": { "id": "id", "kind": "kind", "score": "score", "words": "lexical", "prior": "prior", "reasons": "reasons" },
     "activate": { "all": "summaries" },
+    "share": { "share": "share", "source": "source" },
+    "setShare": { "share": "share", "source": "source" },
+    "startCanary": { "all": "sets" },
     "stopCanary": { "version": "in_force" },
     "rollBack": { "version": "in_force" },
     "reset": { "generation": "generation" },

@@ -138,7 +138,7 @@ def asked(client: TestClient, call: str, body: Any = None, **ids: str) -> Any:
     """Make a call of the page."""
     method, template = API["calls"][call]
     return client.request(
-        method, template.format_map({**IDS, **ids}), json=body or {} if method == "POST" else None
+        method, template.format_map({**IDS, **ids}), json=body or {} if method in {"POST", "PUT"} else None
     )
 
 
@@ -165,7 +165,8 @@ def answers(client: TestClient, tenant_id: UUID, keep_windows: None) -> dict[str
     said = [{"role": "user", "content": "hello"}]
     body = {API["sends"][ours]: value for ours, value in {**given, "messages": said}.items()}
     bodies = {"context": body, "rank": {API["sends"]["intent"]: "send a mail", API["sends"]["explain"]: True}}
-    bodies["rollBack"] = {API["sends"]["version"]: 1}
+    version, share = API["sends"]["version"], API["sends"]["share"]
+    bodies |= {"rollBack": {version: 1}, "startCanary": {version: 2, share: 0.5}, "setShare": {share: 0.5}}
     look = API["sends"]["look"]
     assert asked(client, "context", {**body, look: False}).status_code == 200
     (window, *_) = asked(client, "windows").json()["windows"]
@@ -240,7 +241,8 @@ def test_every_field_that_the_script_reads_is_in_the_apis_answers(answers: dict[
 def test_every_call_and_field_that_the_script_sends_is_described(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
     assert all(method.lower() in paths[template] for method, template in API["calls"].values())
-    bodies = [paths[API["calls"][call][1]]["post"]["requestBody"] for call in ("context", "rank", "rollBack")]
+    calls = [API["calls"][call] for call in ("context", "rank", "rollBack", "startCanary", "setShare")]
+    bodies = [paths[path][method.lower()]["requestBody"] for method, path in calls]
     named = {name for body in bodies for name in body["content"]["application/json"]["schema"]["properties"]}
     assert set(API["sends"].values()) <= named
     queried = {

@@ -37,6 +37,15 @@ def click(tab: Tab, selector: str, words: str) -> None:
     tab.run(f"{found}.find((one) => one.textContent === {json.dumps(words)}).click()")
 
 
+def agree(tab: Tab, words: str) -> None:
+    """Click on a button of change, and agree to the question."""
+    tab.run("document.querySelector('#status').replaceChildren()")
+    click(tab, "main button", words)
+    tab.wait("document.querySelector('dialog[open]')")
+    tab.run("document.querySelector('dialog .danger').click()")
+    tab.wait("document.querySelector('#status .done')")
+
+
 @pytest.fixture
 def full(api: httpx2.Client, tenant_id: UUID) -> None:
     """Something to see in every view."""
@@ -358,7 +367,7 @@ def test_priors_are_rolled_back_after_a_question_by_a_key_that_may(
     (found,) = api.get("/v1/catalogs/main/priors").json()["sets"]
     assert found["state"] == "rejected"
     assert "taken out of force over HTTP by key" in text_of(tab, "#at-priors")
-    assert buttons(tab) == set()
+    assert buttons(tab) == {"Serve to a share", "Set the share"}
 
 
 def test_a_canary_is_shown_and_stopped_after_a_question(
@@ -369,7 +378,7 @@ def test_a_canary_is_shown_and_stopped_after_a_question(
     wanted = {"version": 1, "share": 0.25}
     assert api.post("/v1/catalogs/main/priors/canary", json=wanted).status_code == 200
     go("#/catalogs/main")
-    assert buttons(tab) == {"Roll back", "Stop the canary"}
+    assert buttons(tab) == {"Roll back", "Stop the canary", "Set the share"}
     assert "25 % of sessions, until " in text_of(tab, "#at-priors")
     assert "unknown of 0 plans went well, beside unknown of 0 under set 2" in text_of(tab, "#at-priors")
     click(tab, "button", "Stop the canary")
@@ -378,7 +387,30 @@ def test_a_canary_is_shown_and_stopped_after_a_question(
     tab.wait("document.querySelector('#status .done')")
     found = api.get("/v1/catalogs/main/priors").json()["sets"]
     assert [one["state"] for one in found] == ["active", "rejected"]
-    assert buttons(tab) == {"Roll back"}
+    assert buttons(tab) == {"Roll back", "Serve to a share", "Set the share"}
+
+
+def test_a_set_is_served_to_a_share_and_later_nights_have_their_share(
+    full: None, tenant_id: UUID, api: httpx2.Client, go: Go, tab: Tab
+) -> None:
+    del full
+    learn_often(tenant_id, "main", {"send a mail": "mail.send"})
+    go("#/catalogs/main")
+    assert "takes force at once: the share of the installation is 0" in text_of(tab, "#at-share")
+    tab.run("document.querySelector('#at-priors input').value = 20")
+    agree(tab, "Serve to a share")
+    served = api.get("/v1/catalogs/main/priors").json()["sets"][-1]
+    assert (served["version"], served["state"], served["canary"]["share"]) == (1, "canary", 0.2)
+    assert tab.run("[...document.querySelectorAll('#at-priors .chip')].every((one) => one.offsetHeight < 30)")
+    tab.run("document.querySelector('#at-share input').value = 0")
+    agree(tab, "Set the share")
+    assert api.get("/v1/canary-share").json() == {"share": 0, "source": "tenant"}
+    assert "takes force at once: the share of this tenant is 0" in text_of(tab, "#at-share")
+    tab.run("document.querySelector('#at-share input').value = 35")
+    agree(tab, "Set the share")
+    assert "is served to 35 % of sessions first: the share of this tenant" in text_of(tab, "#at-share")
+    go("#/catalogs/main", make_key(tenant_id, "read", "write"))
+    assert buttons(tab) == set()
 
 
 def test_a_wrong_key_is_told_in_words_and_so_is_a_stray_character(go: Go, tab: Tab) -> None:
