@@ -79,6 +79,7 @@ def check_database() -> Finding:
             if found == (True,)
             else None
         )
+        lacking = _lacking(database) if database_settings().transaction_pooler else ""
     newest = newest_migration()
     if migrated != (newest,):
         return Finding(
@@ -86,11 +87,22 @@ def check_database() -> Finding:
             is_well=False,
             seen=f"at migration {_one(migrated)}, this code knows {newest}: run `afterturn migrate`",
         )
+    if lacking:
+        return Finding(
+            "database", is_well=False, seen=f"behind the pooler statements have no limit: {lacking}"
+        )
     return Finding(
         "database",
         is_well=durable != ("off",),
         seen=f"PostgreSQL {_one(version)}, migration {_one(migrated)}, synchronous_commit {_one(durable)}",
     )
+
+
+def _lacking(database: psycopg.Connection) -> str:
+    """Write the statement that gives the login role the parameters which independent statements need."""
+    limit_ms = database_settings().statement_timeout_ms
+    row = database.execute("show statement_timeout").fetchone()
+    return f"alter role current_user set statement_timeout = {limit_ms}" if row == ("0",) else ""
 
 
 def check_background() -> Finding:

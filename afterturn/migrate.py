@@ -37,7 +37,7 @@ def migrate(
     to: Annotated[str, typer.Option(help="Migration to end at; an earlier one takes later ones back.")] = "",
 ) -> None:
     """Bring the database of AFTERTURN_DATABASE_URL to the newest migration, or to a named one."""
-    url = database_settings().database_url
+    url = database_settings().listening_url
     try:
         go_to(url, to) if to else upgrade(url)
     except UnknownMigrationError as error:

@@ -3,7 +3,9 @@
 python -m benchmarks.queue_rows [--rows 1000000] [--tenants 10000] [--rounds 100]
 
 The disk that the rows need is printed first. Rows grow tenfold from ten thousand, and each time stands beside
-its ratio to that of the fewest rows. Each number is of one connection; the commit waits for no disk.
+its ratio to that of the fewest rows. Each number is of one connection; the commit waits for no disk. Pages
+are those of the table and its indexes, in memory or not. The newcomer is a tenant whose only piece came last.
+A claim is that of a worker for ordinary work: the worker for isolated work looks at each running piece too.
 """
 
 import argparse
@@ -18,12 +20,12 @@ from uuid import UUID
 import psycopg
 from rich.console import Console
 from rich.table import Table
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine, create_engine, text
 
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
-from benchmarks.turns import MOST_PIECES, NO_DISK, claimed, prepare, times_ms
+from benchmarks.turns import NO_DISK, claimed, prepare, times_ms
 from models.due_work.fair_claim import Turns, look
 from models.due_work.queue import WorkKind, enqueue
 from models.scope import Scope
@@ -33,7 +35,14 @@ FEWEST = 10_000
 KB_A_ROW = 0.7
 """A due row with its indexes and its part of the write-ahead log, rounded up."""
 
-STEPS = ("look", "claim", "enqueue")
+STEPS = ("look", "claim", "warm_claim", "enqueue")
+"""A warm claim comes after a whole round of all tenants, when the pages of most heads are in memory."""
+
+_PAGES = text("""
+    select heap_blks_read + idx_blks_read as fetched,
+        heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit as touched
+    from pg_statio_user_tables where relname = 'due_work'
+""")
 
 
 def disk_gb(rows: int) -> float:
@@ -45,20 +54,27 @@ def measure(engine: Engine, database_url: str, rows: int, *, tenants: int, round
     """Fill the queue anew, and take the steps of a worker and of an event."""
     prepare(database_url, tenants=tenants, rows=rows, later_s=-rows)
     turns, numbers = Turns(), count()
+    claim = partial(claimed, engine, turns, isolated=False)
     with engine.begin() as db:
         owner = ensure_tenant(db, f"events {rows}")
         looks = times_ms(rounds, lambda: look(db, list(WorkKind), isolated=True, most=4))
     enqueues = times_ms(rounds, lambda: _enqueue(engine, owner, f"new-{next(numbers)}"))
-    claims = times_ms(rounds, partial(claimed, engine, turns))
+    pages = _pages(engine)
+    claims = times_ms(rounds, claim)
+    touched, fetched = (after - before for after, before in zip(_pages(engine), pages, strict=True))
     with engine.begin() as db:
         newcomer = ensure_tenant(db, f"newcomer {rows}")
         enqueue(Scope(db, newcomer), WorkKind.SUMMARIZE, "only")
-    before = next((n for n in range(MOST_PIECES) if claimed(engine, turns) == newcomer), None)
+    before = next((n for n in range(2 * tenants) if claim() == newcomer), None)
+    warm = times_ms(rounds, claim)
     return {
         "rows": rows,
         "look_ms": looks[0],
         "claim_ms": claims[0],
         "enqueue_ms": enqueues[0],
+        "warm_claim_ms": warm[0],
+        "pages_a_claim": touched / rounds,
+        "pages_fetched_a_claim": fetched / rounds,
         "pieces_before_a_newcomer": before,
         "bytes_a_row": _bytes(database_url) / rows,
     }
@@ -67,6 +83,15 @@ def measure(engine: Engine, database_url: str, rows: int, *, tenants: int, round
 def _enqueue(engine: Engine, tenant_id: UUID, key: str) -> None:
     with engine.begin() as db:
         enqueue(Scope(db, tenant_id), WorkKind.SUMMARIZE, key, delay_s=3_600)
+
+
+def _pages(engine: Engine) -> tuple[int, int]:
+    """Pages of the queue that were touched so far, and those of them that were not in memory."""
+    with engine.begin() as db:
+        db.execute(text("select pg_stat_force_next_flush()"))
+    with engine.begin() as db:
+        row = db.execute(_PAGES).one()
+    return int(row.touched), int(row.fetched)
 
 
 def _bytes(database_url: str) -> int:
@@ -78,16 +103,15 @@ def _bytes(database_url: str) -> int:
 def show(found: list[dict[str, Any]], tenants: int) -> Table:
     """Show each step's time and its ratio to the time with the fewest rows."""
     table = Table(title=f"Due work of {tenants:,} tenants: medians in ms, and against the fewest rows")
-    for name in ("rows", *STEPS, "pieces before a newcomer's", "bytes a row"):
-        table.add_column(name, justify="right")
+    counts = ("pages_a_claim", "pages_fetched_a_claim", "pieces_before_a_newcomer", "bytes_a_row")
+    for name in ("rows", *STEPS, *counts):
+        table.add_column(name.replace("_", " "), justify="right")
     for row in found:
         times = [(row[f"{step}_ms"], row[f"{step}_ms"] / found[0][f"{step}_ms"]) for step in STEPS]
-        before = row["pieces_before_a_newcomer"]
         table.add_row(
             f"{row['rows']:,}",
             *(f"{ms:.2f} ({ratio:.2f})" for ms, ratio in times),
-            f"{MOST_PIECES} or more" if before is None else str(before),
-            f"{row['bytes_a_row']:,.0f}",
+            *("never" if row[name] is None else f"{row[name]:,.1f}" for name in counts),
         )
     return table
 

@@ -63,10 +63,10 @@ def times_ms(rounds: int, once: Callable[[], Any]) -> tuple[float, float]:
     return median(taken), quantiles(taken, n=20)[-1]
 
 
-def claimed(engine: Engine, turns: Turns) -> UUID | None:
+def claimed(engine: Engine, turns: Turns, *, isolated: bool = True) -> UUID | None:
     """Take one piece, as a worker does. Returns whose it was."""
     with engine.begin() as db:
-        held = claim_next(db, list(WorkKind), turns, isolated=True, lease_s=3_600, max_crashes=3).held
+        held = claim_next(db, list(WorkKind), turns, isolated=isolated, lease_s=3_600, max_crashes=3).held
     return held.tenant_id if held else None
 
 

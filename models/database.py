@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
+from uuid import UUID
 
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
@@ -26,6 +27,7 @@ from models.tenants.row_security import (
     name_on_connection,
     present_tenant,
     role_for,
+    set_in_transaction,
 )
 
 
@@ -214,21 +216,25 @@ def make_engine(
         role: Role of the connections; empty for the login role.
         more: Further parameters of the server's sessions.
 
+    Behind a pooler by transaction each transaction sets its own parameters; independent statements have those
+    of the login role.
+
     Returns:
         A pool that opens connections when needed.
     """
-    options = " ".join(
-        f"-c {name}={value}"
-        for name, value in {
-            "synchronous_commit": "on",
-            "statement_timeout": settings.statement_timeout_ms,
-            "lock_timeout": settings.lock_timeout_ms,
-            "idle_in_transaction_session_timeout": settings.idle_in_transaction_timeout_ms,
-            "timezone": "UTC",
-            **as_role(role),
-            **more,
-        }.items()
-    )
+    parameters = {
+        "synchronous_commit": "on",
+        "statement_timeout": settings.statement_timeout_ms,
+        "lock_timeout": settings.lock_timeout_ms,
+        "idle_in_transaction_session_timeout": settings.idle_in_transaction_timeout_ms,
+        "timezone": "UTC",
+        **as_role(role),
+        **more,
+    }
+    if settings.transaction_pooler:
+        kept: dict[str, Any] = {"prepare_threshold": None}
+    else:
+        kept = {"options": " ".join(f"-c {name}={value}" for name, value in parameters.items())}
     engine = create_engine(
         settings.database_url,
         pool_size=settings.pool_size,
@@ -236,8 +242,10 @@ def make_engine(
         pool_timeout=settings.pool_timeout_s,
         isolation_level="AUTOCOMMIT" if autocommit else "READ COMMITTED",
         hide_parameters=True,
-        connect_args={"options": options, "connect_timeout": 5, "application_name": "afterturn"},
+        connect_args={**kept, "connect_timeout": 5, "application_name": "afterturn"},
     )
+    if settings.transaction_pooler and not autocommit:
+        event.listen(engine, "begin", partial(set_in_transaction, parameters))
     event.listen(engine, "checkin", _remember_use)
     event.listen(engine, "checkout", _test_if_idle)
     return engine
@@ -262,13 +270,17 @@ def _test_if_idle(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> 
 
 
 @cache
-def _engine_of(_pid: int, role: str) -> Engine:
-    return make_engine(database_settings(), role=role)
+def _engine_of(_pid: int, database_url: str, role: str) -> Engine:
+    return make_engine(database_settings().model_copy(update={"database_url": database_url}), role=role)
 
 
 def engine() -> Engine:
     """Return the pool of this process. A forked child gets a separate pool: sockets are never shared."""
-    return _engine_of(os.getpid(), "")
+    return _pool_for(None)
+
+
+def _pool_for(tenant_id: UUID | None) -> Engine:
+    return _engine_of(os.getpid(), database_settings().database_url, role_for(tenant_id))
 
 
 @contextmanager
@@ -280,7 +292,7 @@ def transaction() -> Iterator[Transaction]:
     """
     tenant_id, is_over = present_tenant(), False
     try:
-        with _engine_of(os.getpid(), role_for(tenant_id)).begin() as connection:
+        with _pool_for(tenant_id).begin() as connection:
             if tenant_id is not None:
                 name_in_transaction(connection, tenant_id)
             yield connection
@@ -358,7 +370,8 @@ def _brief_engine(_pid: int, database_url: str, timeout_ms: int, role: str) -> E
     }
     # To compile a plan would take longer than the statement may run, and so would walking a table.
     settings = database_settings().model_copy(update=limits)
-    return make_engine(settings, autocommit=True, role=role, jit="off", enable_seqscan="off")
+    is_alone = not settings.transaction_pooler
+    return make_engine(settings, autocommit=is_alone, role=role, jit="off", enable_seqscan="off")
 
 
 @contextmanager

@@ -6,10 +6,18 @@ import tomllib
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 from urllib.parse import quote
 
-from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -166,6 +174,12 @@ class DatabaseSettings(Settings):
         SecretStr(""), description="Password for an address without one; any characters."
     )
     database_url: Address = Field("postgresql://localhost/afterturn", description="Address of PostgreSQL.")
+    direct_database_url: AddressOrNone = Field(
+        "", description="Address past a pooler, to listen and to migrate; empty: `AFTERTURN_DATABASE_URL`."
+    )
+    transaction_pooler: bool = Field(
+        default=False, description="Keep nothing on a connection, as a pooler by transaction needs."
+    )
     pool_size: int = Field(16, ge=1, description="Connections kept open per process; 4 in a worker.")
     pool_overflow: int = Field(
         24, ge=0, description="Additional connections per process under load; 4 in a worker."
@@ -182,10 +196,24 @@ class DatabaseSettings(Settings):
         15_000, ge=1, description="Timeout of an idle transaction, in milliseconds."
     )
 
-    @field_validator("database_url")
+    @property
+    def listening_url(self) -> str:
+        """Address of a connection that stays with its session of the server."""
+        return self.direct_database_url or self.database_url
+
+    @field_validator("database_url", "direct_database_url")
     @classmethod
     def _log_in(cls, address: str, info: ValidationInfo) -> str:
         return with_password(address, info.data["database_password"].get_secret_value())
+
+    @model_validator(mode="after")
+    def _keep_the_wall(self) -> Self:
+        if self.row_security and self.transaction_pooler:
+            raise ValueError(
+                "AFTERTURN_ROW_SECURITY names the tenant on a connection, which AFTERTURN_TRANSACTION_POOLER "
+                "gives to others: pool by session, and leave AFTERTURN_TRANSACTION_POOLER off"
+            )
+        return self
 
 
 database_settings = lru_cache(DatabaseSettings)

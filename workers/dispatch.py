@@ -190,7 +190,7 @@ def run(is_over: Callable[[], bool], settings: WorkerSettings) -> None:
         settings: Interval of looks, and maximum number of bells.
     """
     bells = Bells(app)
-    waker = Waker(database_settings().database_url)
+    waker = Waker(database_settings().listening_url)
     next_beat = next_look = 0.0
     held: dict[str, int] = {}
     while not is_over():

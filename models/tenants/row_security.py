@@ -27,7 +27,6 @@ SETTING = "afterturn.tenant"
 VIEWS = "afterturn_held"
 """Schema with views of some tables for the role."""
 
-_NAME_IN_TRANSACTION = f"select set_config('{SETTING}', %s, true)"
 _NAME_ON_CONNECTION = f"select set_config('{SETTING}', %s, false)"
 
 _tenant: ContextVar[UUID | None] = ContextVar("tenant", default=None)
@@ -73,9 +72,15 @@ def role_for(tenant_id: UUID | None) -> str:
 
 def name_in_transaction(connection: Connection, tenant_id: UUID) -> None:
     """Set the tenant until the transaction ends, in the round trip of the begin."""
+    set_in_transaction({SETTING: tenant_id}, connection)
+
+
+def set_in_transaction(parameters: Mapping[str, object], connection: Connection) -> None:
+    """Set parameters of the server until the transaction ends, in the round trip of the begin."""
     driver = _driver(connection)
+    calls = ", ".join(["set_config(%s, %s, true)"] * len(parameters))
     with driver.pipeline():
-        driver.execute(_NAME_IN_TRANSACTION, (str(tenant_id),))
+        driver.execute(f"select {calls}".encode(), [str(part) for one in parameters.items() for part in one])
 
 
 def name_on_connection(connection: Connection, tenant_id: UUID) -> None:
