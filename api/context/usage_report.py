@@ -106,7 +106,7 @@ def tool_members(chosen: ChosenTools, *, explain: bool) -> dict[str, Any] | None
     if chosen.tools is None:
         return None
     renamed = {name: entry for name, entry in chosen.entry_ids.items() if name != entry}
-    sent = {name for tool in chosen.tools for name in _names(tool)} if renamed else ()
+    sent = set(map(_name, chosen.tools)) if renamed else ()
     return {
         "sent": len(chosen.tools),
         "filtered": list(_named(chosen.filtered, explain=explain)),
@@ -127,10 +127,10 @@ def _hint(chosen: ChosenTools) -> str | None:
     return FIND_TOOLS_HINT if chosen.entry_ids else NAME_TOOLS_HINT.format(count=len(chosen.hidden))
 
 
-def _names(tool: dict[str, Any]) -> Iterable[str]:
-    named = tool.get("function") if isinstance(tool.get("function"), dict) else tool
-    name = named.get("name") if isinstance(named, dict) else None
-    return (name,) if isinstance(name, str) else ()
+def _name(tool: dict[str, Any]) -> str | None:
+    function = tool.get("function")
+    name = (function if isinstance(function, dict) else tool).get("name")
+    return name if isinstance(name, str) else None
 
 
 def _named(names: Sequence[str], *, explain: bool) -> Sequence[str]:

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
@@ -72,6 +73,7 @@ def bounded(question: str) -> str:
     return question if len(question) <= MAX_CHARS else f"{question[:half]}\n{question[-half:]}"
 
 
+@lru_cache(maxsize=64)
 def asking(question: str) -> Asking:
     """Tell the kind of answer wanted by a question.
 
@@ -81,6 +83,7 @@ def asking(question: str) -> Asking:
     Returns:
         `BROAD` for a question for a summary, an explanation or a comparison; else `SPECIFIC` for a question
         for a person, a time, a choice or a number, or with a quote, a number or an identifier; else `OPEN`.
+        A few answers are kept: recall, artifacts and plans of a request ask about the same question.
     """
     text = unicodedata.normalize("NFC", bounded(question)).casefold()
     if _BROAD.search(text):

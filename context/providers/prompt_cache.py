@@ -14,6 +14,7 @@ A wrong value costs money, never data.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 
 from context.certificate import Block
 from context.tokens import ModelFamily, family_of
@@ -123,6 +124,7 @@ def rule_key(model: str | None, table: Mapping[str, object]) -> str:
     return max(starts, key=len, default=family.value)
 
 
+@lru_cache(maxsize=256)
 def cache_rule(model: str | None) -> CacheRule:
     """Find the cache rule of a model's provider.
 

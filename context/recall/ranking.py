@@ -209,7 +209,7 @@ def lift_rest(
         weights: The weights of `weigh_terms`.
     """
     lifted = list(scores)
-    best = max(range(len(lifted)), key=lambda at: (lifted[at], at), default=0)
+    best = len(lifted) - 1 - lifted[::-1].index(max(lifted)) if lifted else 0
     rest = {term: weight for term, weight in weights.items() if lifted and term not in held[best]}
     if sum(rest.values()) >= _REST_SHARE:
         shares = [sum(weight for term, weight in rest.items() if term in terms) for terms in held]

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
+from math import fsum
 
 from context.languages import LANGUAGES, STOP_WORDS
 
@@ -50,6 +51,7 @@ _SCRIPTS = {
     "khmer": "\u1780-\u17b3",
 }
 _LETTERS = {script: re.compile(f"[{ranges}]") for script, ranges in _SCRIPTS.items()}
+_NO_LETTERS: dict[str, list[str]] = {script: [] for script in _LETTERS}
 _DENSE = 3
 """A letter of a syllabic script says about as much as three of an alphabet."""
 _WEIGHTS = {"han": _DENSE, "kana": _DENSE, "hangul": _DENSE}
@@ -80,6 +82,7 @@ _OF_SCRIPT = {
     script: tuple(code for code, one in LANGUAGES.items() if one.script == script)
     for script in {one.script for one in LANGUAGES.values()}
 }
+_TELLING = {code: frozenset(one.telling_letters or "") for code, one in LANGUAGES.items()}
 _OWN_CYRILLIC = {"ru": "ыэё", "uk": "їєґ", "be": "ў", "sr": "ђћџјљњ"}
 _KANA_SHARE = 0.08
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+|<[^<>\n]{1,80}>", re.DOTALL)
@@ -155,7 +158,7 @@ def guess_language(text: str) -> str:
     if not found[script] or script in _ALONE or len(_OF_SCRIPT[script]) == 1:
         return _language_of(script, prose) if found[script] else UNKNOWN
     words = _words(script, prose)
-    scores = {code: _score(code, words) for code in _OF_SCRIPT[script]}
+    scores = _score_all(script, words)
     best, second = sorted(scores, key=lambda code: (-scores[code], code))[:2]
     return best if scores[best] > scores[second] else _by_letters(script, prose.casefold())
 
@@ -231,6 +234,8 @@ def _keep_other_scripts(match: re.Match[str]) -> str:
 
 
 def _by_script(prose: str) -> dict[str, list[str]]:
+    if prose.isascii():  # as most prose: no other script has letters there
+        return {**_NO_LETTERS, "latin": _LETTERS["latin"].findall(prose)}
     return {script: letters.findall(prose) for script, letters in _LETTERS.items()}
 
 
@@ -244,7 +249,7 @@ def _language_of(script: str, prose: str) -> str:
 def _by_words(script: str, prose: str) -> str:
     words = _words(script, prose)
     total = words.total()
-    scores = {code: _score(code, words) for code in _OF_SCRIPT[script]}
+    scores = _score_all(script, words)
     ranked = sorted(scores, key=lambda code: (-scores[code], code))
     best, second = ranked[0], ranked[1]
     enough = scores[best] >= max(_MIN_HITS, _MIN_DENSITY * total)
@@ -259,18 +264,31 @@ def _words(script: str, prose: str) -> Counter[str]:
     return Counter(word.replace("\u2019", "'") for word in found if letters.match(word))
 
 
-def _score(code: str, words: Counter[str]) -> float:
-    """Add up the hits; a word shared by several languages counts less, and so does a single letter."""
-    known = STOP_WORDS[code] & words.keys()
-    hits = sum(words[word] * _telling(word) * (0.5 if len(word) == 1 else 1) for word in known)
-    letters = frozenset(LANGUAGES[code].telling_letters or "")
-    marked = sum(times for word, times in words.items() if not letters.isdisjoint(word)) if letters else 0
-    return hits + marked
+def _score_all(script: str, words: Counter[str]) -> dict[str, float]:
+    """Add up each language's hits; a word of several languages counts less, and so does a single letter."""
+    hits: dict[str, list[float]] = {code: [] for code in _OF_SCRIPT[script]}
+    claims = _claims()
+    for word, times in words.items():
+        for code in claims.get(word, ()):
+            if code in hits:
+                hits[code].append(times / len(claims[word]) * (0.5 if len(word) == 1 else 1))
+    scores = {code: fsum(found) for code, found in hits.items()}  # the same in any order of words
+    used = set().union(*words)
+    for code in scores:
+        letters = _TELLING[code] & used
+        if letters:
+            scores[code] += sum(times for word, times in words.items() if not letters.isdisjoint(word))
+    return scores
 
 
 @cache
-def _telling(word: str) -> float:
-    return 1 / sum(word in words for words in STOP_WORDS.values())
+def _claims() -> dict[str, tuple[str, ...]]:
+    """List the languages of each little word."""
+    claims: dict[str, tuple[str, ...]] = {}
+    for code, words in STOP_WORDS.items():
+        for word in words:
+            claims[word] = (*claims.get(word, ()), code)
+    return claims
 
 
 def _by_letters(script: str, prose: str) -> str:

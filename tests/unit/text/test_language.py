@@ -152,3 +152,9 @@ def test_recorded_english_is_never_taken_for_another_language() -> None:
 @pytest.mark.parametrize("unit", ["x", "字", "の", "ก", "aB", "é", "1", "`", "<", "x.", "ab_", "。"])
 def test_text_without_blanks_takes_no_longer_than_its_length_asks_for(unit: str) -> None:
     assert grows_in_proportion(detect_language, Shape(unit).text)
+
+
+def test_the_order_of_words_does_not_decide_between_languages() -> None:
+    """Its hits add up to just what is needed; in some orders a sum of thirds falls short of it."""
+    words = ["The", "y", "coordinate", "(vertical", "axis)", "to", "move", "to,", "in", "units."]
+    assert {detect_language(" ".join(words[at:] + words[:at])) for at in range(len(words))} == {"en"}
