@@ -31,6 +31,8 @@ class Habits:
         model_mean_s: What a call of a model takes on the average.
         model_variation: Standard deviation over mean of that.
         worker_mb: Memory of a worker process, with its part of what they share.
+        pieces_at_once: Pieces of work that a process does at once in a queue whose work waits for models.
+        call_mb: Memory of a call of a model under way.
         busy: The share of a processor that is planned for; the rest is for what comes unevenly.
         reserve: Workers above the load of the peak, as a share of it: they work off what an outage left.
         most_wait_s: How long nineteen of twenty pieces of work may wait for a worker at the peak.
@@ -44,6 +46,8 @@ class Habits:
     model_mean_s: float = 4.0
     model_variation: float = 0.8
     worker_mb: float = 150.0
+    pieces_at_once: int = 50
+    call_mb: float = 1.0
     busy: float = 0.6
     reserve: float = 0.25
     most_wait_s: float = 2.0
@@ -74,8 +78,9 @@ LOOKS_PER_S = 4
 """Of a dispatcher, whatever is due."""
 
 CONNECTIONS_OF_API = 8
-CONNECTIONS_OF_WORKER = 2
-"""Open at the peak: as many as threads of it hold a transaction at once, with what renews a lease."""
+CONNECTIONS_OF_PIECE = 2
+CONNECTIONS_OF_WORKER = 8
+"""Open at the peak: a piece has one for its transaction and one to renew its lease; a process has a most."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +89,9 @@ class QueueNeed:
 
     Attributes:
         jobs_per_s: Pieces of work a second at the peak.
-        mean_s: What a piece takes a worker process, models included.
-        workers: Processes, so that waits stay short at the peak.
+        mean_s: What a piece takes, models included.
+        places: Pieces done at once, so that waits stay short at the peak.
+        processes: Worker processes with so many places, and with enough processors for their own work.
         wait_p50_s: How long half of all work waits with so many.
         wait_p99_s: How long one in a hundred waits at least.
         outage: After an hour without the model, at the busiest time.
@@ -93,7 +99,8 @@ class QueueNeed:
 
     jobs_per_s: float
     mean_s: float
-    workers: int
+    places: int
+    processes: int
     wait_p50_s: float
     wait_p99_s: float
     outage: Outage
@@ -110,7 +117,8 @@ class Need:
     worker_cpus: float
     queues: dict[str, QueueNeed]
     model_calls_per_s: float
-    workers: int
+    places: int
+    processes: int
     worker_gb: float
     dispatcher_share: float
     wal_mb_per_s: float
@@ -173,7 +181,9 @@ def need(sessions: int, measured: Measured, habits: Habits) -> Need:
     postgres_ms = sum(s * measured.costs[name].postgres_cpu_ms for name, s in {**steps, **work}.items())
     worker_ms = sum(share * measured.costs[name].process_cpu_ms for name, share in work.items())
     wal_kb = sum(share * measured.costs[name].wal_kb for name, share in {**steps, **work}.items())
-    workers = sum(queue.workers for queue in queues.values())
+    places = sum(queue.places for queue in queues.values())
+    processes = sum(queue.processes for queue in queues.values())
+    of_worker = min(CONNECTIONS_OF_WORKER, CONNECTIONS_OF_PIECE * math.ceil(places / processes))
     api = peak * api_ms / 1000 / habits.busy
     return Need(
         sessions=sessions,
@@ -183,13 +193,14 @@ def need(sessions: int, measured: Measured, habits: Habits) -> Need:
         worker_cpus=peak * worker_ms / 1000 / habits.busy,
         queues=queues,
         model_calls_per_s=peak * sum(s * measured.calls_per_job.get(kind, 0.0) for kind, s in jobs.items()),
-        workers=workers,
-        worker_gb=workers * habits.worker_mb / 1024,
+        places=places,
+        processes=processes,
+        worker_gb=(processes * habits.worker_mb + places * habits.call_mb) / 1024,
         dispatcher_share=LOOKS_PER_S * measured.look_ms / 1000,
         wal_mb_per_s=peak * wal_kb / 1024,
         commits_per_s=peak * (1 + 4 * sum(jobs.values())),
         database_gb=sessions * habits.turns_kept * measured.bytes_per_turn / 1e9,
-        connections=round(CONNECTIONS_OF_API * max(api, 1) + CONNECTIONS_OF_WORKER * workers),
+        connections=round(CONNECTIONS_OF_API * max(api, 1) + of_worker * processes),
         night_cpu_minutes=mean_rate * DAY_S * habits.plans_per_turn * measured.learn_us_per_plan / 6e7,
     )
 
@@ -200,7 +211,10 @@ def _queue_need(
     share, service = service_of(kinds, measured, habits)
     rate = peak * share
     enough = servers_needed(rate, service, most_wait_s=habits.most_wait_s)
-    workers = max(enough, math.ceil(rate * service.mean_s * (1 + habits.reserve)))
+    places = max(enough, math.ceil(rate * service.mean_s * (1 + habits.reserve)))
+    calls = any(measured.calls_per_job.get(kind, 0.0) for kind in kinds)
+    own_s = sum(part * measured.costs[f"job {kind}"].process_cpu_ms for kind, part in kinds.items()) / 1000
+    busy = math.ceil(peak * own_s / habits.busy)
 
     def rate_at(at_s: float) -> float:
         return rate / habits.peak_factor * day_curve(at_s, peak_factor=habits.peak_factor)
@@ -209,15 +223,16 @@ def _queue_need(
         rate_at,
         begins_s=13.5 * 3600,
         lasts_s=3600,
-        servers=workers,
+        servers=places,
         mean_s=service.mean_s,
         sessions=sessions * habits.active_share,
     )
     return QueueNeed(
         jobs_per_s=rate,
         mean_s=service.mean_s,
-        workers=workers,
-        wait_p50_s=wait_quantile_s(workers, rate, service, 0.5),
-        wait_p99_s=wait_quantile_s(workers, rate, service, 0.99),
+        places=places,
+        processes=max(busy, math.ceil(places / (habits.pieces_at_once if calls else 1))),
+        wait_p50_s=wait_quantile_s(places, rate, service, 0.5),
+        wait_p99_s=wait_quantile_s(places, rate, service, 0.99),
         outage=outage,
     )

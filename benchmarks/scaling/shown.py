@@ -108,7 +108,8 @@ def show_needs(needs: Sequence[Need], habits: Habits) -> None:
         "PostgreSQL, processors": [f"{one.postgres_cpus:.2f}" for one in needs],
         "workers, processors": [f"{one.worker_cpus:.2f}" for one in needs],
         "model calls a second": [f"{one.model_calls_per_s:,.1f}" for one in needs],
-        "worker processes": [f"{one.workers:,}" for one in needs],
+        "pieces of work at once": [f"{one.places:,}" for one in needs],
+        "worker processes": [f"{one.processes:,}" for one in needs],
         "their memory, GB": [f"{one.worker_gb:,.1f}" for one in needs],
         "dispatcher, share of one": [f"{one.dispatcher_share:.1%}" for one in needs],
         "WAL, MB a second": [f"{one.wal_mb_per_s:.2f}" for one in needs],
@@ -121,7 +122,7 @@ def show_needs(needs: Sequence[Need], habits: Habits) -> None:
         found = [one.queues[name] for one in needs]
         rows[f"{name}: jobs a second"] = [f"{one.jobs_per_s:.2f}" for one in found]
         rows[f"{name}: seconds a job"] = [f"{one.mean_s:.2f}" for one in found]
-        rows[f"{name}: workers"] = [str(one.workers) for one in found]
+        rows[f"{name}: at once / processes"] = [f"{one.places:,} / {one.processes:,}" for one in found]
         rows[f"{name}: wait p50 / p99, s"] = [f"{one.wait_p50_s:.1f} / {one.wait_p99_s:.1f}" for one in found]
         rows[f"{name}: left by an hour without the model"] = [f"{one.outage.backlog:,.0f}" for one in found]
         rows[f"{name}: that is done after, min"] = [_minutes(one.outage.old_work_s) for one in found]

@@ -1,12 +1,15 @@
 """The simulation of the queue and the formulas beside it: nothing lost, and both agree where both hold."""
 
 import math
+from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.scaling.capacity import Habits, Measured, Need, need
+from benchmarks.scaling.meter import Cost
 from benchmarks.scaling.queueing import Ask, Queue, Rules, poisson
 from benchmarks.scaling.theory import (
     DAY_S,
@@ -122,3 +125,27 @@ def test_without_workers_to_spare_it_is_never_worked_off() -> None:
 def test_no_more_waits_than_there_are_sessions() -> None:
     found = catch_up(lambda _: 10.0, begins_s=0, lasts_s=86_400, servers=15, mean_s=1.0, sessions=5_000)
     assert found.backlog <= 5_000
+
+
+COSTS = {
+    name: Cost(1, 0.0, 0.0, 0.0, 40.0, 5.0, 1.0)
+    for name in ("intake", "context", "preflight", "job summarize", "job recall")
+}
+
+
+def needed(**habits: int) -> Need:
+    measured = Measured(COSTS, {"summarize": 0.5, "recall": 0.2}, {"summarize": 1.0}, 3_000.0, 1.0, 60.0)
+    return need(1_000_000, measured, replace(Habits(), **habits))
+
+
+def test_a_process_waits_for_many_models_and_computes_for_one_job() -> None:
+    one, many = needed(pieces_at_once=1), needed(pieces_at_once=50)
+    assert many.places == one.places
+    assert many.queues["summaries"].processes == math.ceil(one.queues["summaries"].processes / 50)
+    assert many.queues["maintenance"].processes == one.queues["maintenance"].processes
+    assert many.connections < one.connections
+
+
+def test_places_without_end_still_need_processors() -> None:
+    queue = needed(pieces_at_once=10_000).queues["summaries"]
+    assert queue.processes >= queue.jobs_per_s * 0.040 / Habits().busy
