@@ -227,8 +227,11 @@ def _order_faults(items: Sequence[JsonObject], target: Target, *, has_system: bo
     last = "system" if has_system else ""
     for place, body in enumerate(items):
         role = str(body.get("role"))
-        if role == "system" and target.leads_with_system and last:
+        if role == "system" and target.leads_with_system and (place or has_system):
             yield f"messages[{place}]: a system message inside the conversation"
+        starts = last in {"", "system"} and (target.is_strict or target.calls_after_users)
+        if role == "assistant" and starts:
+            yield f"messages[{place}]: the assistant speaks first"
         if target.is_strict and role == last and role in {"user", "assistant"}:
             yield f"messages[{place}]: roles must alternate"
         if target.is_strict and role == "user" and last in {"tool", "function"}:

@@ -50,11 +50,19 @@ def order_roles(items: Sequence[str], target: Target, *, has_system: bool) -> Or
         return ordered
     if not target.takes_tool_pictures:
         _carry_pictures(ordered)
-    sign = '"system"' if target.leads_with_system else '"tool_calls"' if target.calls_after_users else None
-    if target.is_strict or (sign is not None and any(sign in item for item in items)):
+    if target.is_strict or _may_be_refused(items, target):
         _Walk(target, ordered, has_system=has_system).walk()
     _end(ordered, target)
     return ordered
+
+
+def _may_be_refused(items: Sequence[str], target: Target) -> bool:
+    """Tell quickly whether a rule of a target with few rules may have an effect."""
+    signs = ['"system"'] if target.leads_with_system else []
+    if target.calls_after_users:
+        signs.append('"tool_calls"')
+    opens = target.calls_after_users and '"assistant"' in items[0]
+    return opens or any(sign in item for item in items for sign in signs)
 
 
 def _carry_pictures(ordered: Ordered) -> None:

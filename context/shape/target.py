@@ -75,13 +75,13 @@ class Target:
 
     @cached_property
     def calls_after_users(self) -> bool:
-        """True if a message with calls must follow a user's words or a result at once."""
+        """True if a user speaks first, and calls follow a user's words or a result at once."""
         return self.form.is_chat and self.family is ModelFamily.GOOGLE
 
     @cached_property
     def leads_with_system(self) -> bool:
-        """True if the chat template accepts a system message at the start only."""
-        return self.form.is_chat and (self.is_strict or self.family is ModelFamily.QWEN)
+        """True if only a system message at the start is accepted, or the last of several alone is read."""
+        return self.form.is_chat and (self.is_strict or self.family in _ONE_SYSTEM_MESSAGE)
 
     @cached_property
     def takes_system_inside(self) -> bool:
@@ -210,6 +210,7 @@ _FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
 _OF_OPENAI = frozenset({"refusal", "audio", "annotations", "function_call"})
 """Further fields of a message of OpenAI's models."""
 
+_ONE_SYSTEM_MESSAGE = frozenset({ModelFamily.QWEN, ModelFamily.GOOGLE})
 _WITHOUT_MARKS = frozenset(
     {ModelFamily.OPENAI, ModelFamily.MISTRAL, ModelFamily.DEEPSEEK, ModelFamily.XAI, ModelFamily.META}
 )

@@ -1,9 +1,10 @@
-"""Calls for Gemini stand right behind a user's words or a result; ids of items are OpenAI's own or none."""
+"""Gemini: a user speaks first, calls follow a user or a result, one system message is read; ids of items."""
 
 import pytest
 
-from context.types import JsonObject, Wire
-from tests.unit.shape.windows import HELLO, NEXT, call, calling, lay, result, said, sent
+from context.shape.order import BEGINNING, SYSTEM_NOTE
+from context.types import JsonObject, Message, Wire
+from tests.unit.shape.windows import HELLO, NEXT, call, calling, lay, result, said, sent, system
 
 ASKS, TOLD, DONE = calling(call("call_1")), result("call_1"), said()
 NOTE: JsonObject = {"role": "system", "content": "Be brief."}
@@ -17,7 +18,11 @@ GEMINI = "gemini-2.5-pro"
         ([HELLO, said("a"), said("b"), ASKS, TOLD, DONE], "user assistant tool assistant user"),
         ([ASKS, TOLD, DONE], "user assistant tool assistant user"),
         ([said("Welcome."), ASKS, TOLD, DONE], "user assistant tool assistant user"),
-        ([HELLO, said("I look."), NOTE, ASKS, TOLD, DONE], "user assistant system tool assistant user"),
+        (
+            [HELLO, said("I look."), NOTE, ASKS, TOLD, DONE],
+            "user assistant user assistant tool assistant user",
+        ),
+        ([HELLO, ASKS, NOTE, TOLD, DONE], "user assistant tool user assistant user"),
         ([HELLO, ASKS, TOLD, ASKS, TOLD, DONE], "user assistant tool assistant tool assistant user"),
     ],
 )
@@ -31,8 +36,52 @@ def test_calls_follow_a_user_or_a_result(bodies: list[JsonObject], roles: str) -
 
 
 def test_words_alone_stay_as_they_are_for_gemini() -> None:
-    bodies = [HELLO, said("a"), said("b"), NOTE, HELLO, DONE]
+    bodies = [HELLO, said("a"), said("b"), HELLO, DONE]
     assert sent(lay(bodies, GEMINI)) == [*bodies, NEXT]
+
+
+@pytest.mark.parametrize("model", [GEMINI, "openrouter/google/gemini-3-pro", "qwen3-max", "mistral-large"])
+@pytest.mark.parametrize("prompt", [None, system("Be kind.")])
+def test_a_later_instruction_is_a_users_message_that_says_whose_it_is(
+    model: str, prompt: Message | None
+) -> None:
+    """Of several system messages Gemini's OpenAI form reads the last one alone."""
+    bodies = [HELLO, DONE, NOTE, HELLO, DONE, {"role": "developer", "content": "Be exact."}]
+    window = lay(bodies, model, system=prompt)
+    roles = [body["role"] for body in sent(window)]
+    assert roles.count("system") == (prompt is not None)
+    told = [str(body["content"]) for body in sent(window) if SYSTEM_NOTE in str(body["content"])]
+    assert [word for word in ("Be brief.", "Be exact.") if word in " ".join(told)] == [
+        "Be brief.",
+        "Be exact.",
+    ]
+    assert "system-inside-history" in window.certificate.accepted_shape.rules
+    assert window.certificate.accepted_shape.accepted
+    assert window.certificate.input_tokens == sum(block.tokens for block in window.certificate.blocks)
+
+
+@pytest.mark.parametrize("model", [GEMINI, "google/gemini-2.5-flash", "mistral-large", "gemma-3-27b-it"])
+@pytest.mark.parametrize("prompt", [None, system("Be kind.")])
+@pytest.mark.parametrize(
+    "first", [[said("Welcome.")], [said("Welcome."), said("How are you?")], [ASKS, TOLD]]
+)
+def test_a_user_speaks_first(model: str, prompt: Message | None, first: list[JsonObject]) -> None:
+    """Gemini itself refuses a conversation that the assistant begins."""
+    window = lay([*first, HELLO, DONE], model, system=prompt)
+    spoken = [body for body in sent(window) if body["role"] != "system"]
+    assert [body["role"] for body in spoken[:2]] == ["user", "assistant"]
+    assert spoken[0]["content"] == BEGINNING
+    assert "Welcome." in str(spoken) or ASKS in first
+    assert window.certificate.accepted_shape.accepted
+    assert "alternating-roles" in window.certificate.accepted_shape.rules
+
+
+def test_openai_takes_instructions_and_beginnings_as_they_are() -> None:
+    bodies = [said("Welcome."), HELLO, DONE, NOTE]
+    assert sent(lay(bodies, "gpt-4o")) == [*bodies, NEXT]
+
+
+def test_openais_models_take_two_messages_of_the_assistant() -> None:
     assert sent(lay([HELLO, said("a"), ASKS, TOLD, DONE], "gpt-4o"))[1:3] == [said("a"), ASKS]
 
 
