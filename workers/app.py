@@ -5,6 +5,7 @@ import mmap
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -71,19 +72,40 @@ def asked_to_stop() -> bool:
     return _stopping[0] != 0
 
 
-class Recycled:
-    """Lets a process of the pool end itself between two messages.
+_heartbeat = memoryview(mmap.mmap(-1, 8)).cast("d")
+"""Time of the last heartbeat of the worker's parent by the clock of the machine, shared with every fork."""
+
+HEARTBEAT_GAP_S = 4.0
+"""Seconds without a heartbeat after which bells do not come; Celery sends a heartbeat each 2 s."""
+
+
+def hears_bells() -> bool:
+    """Check whether the worker's parent still takes messages and starts processes.
+
+    The parent waits for the broker while the broker is away or hangs: meanwhile a process of the pool gets
+    nothing to do, and an ended process has no successor.
+    """
+    return time.monotonic() - _heartbeat[0] < HEARTBEAT_GAP_S
+
+
+SILENT_S = 1.0
+"""Seconds without a message after which a process of the pool asks whether the worker hears bells."""
+
+
+class BetweenMessages:
+    """Hooks of a process of the pool between two messages.
 
     Celery's own limit counts messages: a process would end, and a new process start, after a number of bells
     without news.
     """
 
     def __init__(self) -> None:
-        """Start without any process to end."""
+        """Start without hooks."""
         self.is_spent: Callable[[], bool] = lambda: False
+        self.ring: Callable[[], None] = lambda: None
 
     def install(self) -> None:
-        """Check before each message taken by a process of the pool."""
+        """Before each message end a spent process, and ring in each second without a message and a broker."""
         make = pool.Worker._make_child_methods  # noqa: SLF001 (there is no public place for it)
 
         def make_and_watch(worker: Any, *args: Any) -> None:
@@ -91,17 +113,20 @@ class Recycled:
             wait_for_job = worker.wait_for_job
 
             def wait() -> Any:
-                if self.is_spent():
-                    sys.exit(pool.EX_RECYCLE)
-                return wait_for_job()
+                while not self.is_spent():
+                    if worker.inq._reader.poll(SILENT_S):  # noqa: SLF001
+                        return wait_for_job()
+                    if not hears_bells():
+                        self.ring()
+                sys.exit(pool.EX_RECYCLE)
 
             worker.wait_for_job = wait
 
         pool.Worker._make_child_methods = make_and_watch  # noqa: SLF001
 
 
-recycled = Recycled()
-recycled.install()
+between_messages = BetweenMessages()
+between_messages.install()
 
 CLOCKS_APART_S = 7_200
 """Tolerated difference of two machines' clocks. Celery compares a tick's expiry with the clock of the taking
@@ -282,6 +307,7 @@ def _telling(before: Callable[[int, FrameType | None], Any]) -> Callable[[int, F
 
 @heartbeat_sent.connect
 def _pool_lives(**_: Any) -> None:
+    _heartbeat[0] = time.monotonic()
     pool_sign.show()
 
 

@@ -161,11 +161,15 @@ class Ear:
         pieces: Number of pieces of work done by this process.
         found_nothing_at: Time of the last look without due work, by the database's clock.
         then: The same moment by the clock of this process.
+        ticked: Time of the last tick without beat, by the clock of this process.
+        may_end: Function that tells whether a fresh process could take the place of this one.
     """
 
     pieces: int = 0
     found_nothing_at: datetime | None = None
     then: float = 0.0
+    ticked: float = 0.0
+    may_end: Callable[[], bool] = lambda: True
 
     def is_news(self, rung_at: datetime | None) -> bool:
         """Check whether a bell may tell of work unseen by the last look.
@@ -184,7 +188,7 @@ class Ear:
     @property
     def is_spent(self) -> bool:
         """True when this process should make room for a fresh process."""
-        return self.pieces >= PIECES_OF_A_PROCESS
+        return self.pieces >= PIECES_OF_A_PROCESS and self.may_end()
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from llm.gateway import complete
 from llm.settings import EXTRACTIVE, llm_settings
 from models.artifacts.settings import artifact_settings
 from models.conversations.session_state import compression_settings
-from models.database import database_now, read_transaction, transaction
+from models.database import database_now, facts_of, read_transaction, transaction
 from models.due_work.fair_claim import Next, Turns, claim_next, find_shares
+from models.due_work.kinds import WorkQueue
 from models.due_work.operator import redrive
 from models.due_work.queue import Claim, WorkKind, enqueue
 from models.learning.progress import learning_settings
@@ -31,7 +32,7 @@ from models.retention.tenant_policy import OPERATOR, RETENTION, retention_settin
 from models.scope import Scope
 from models.shadow.reads import shadow_settings
 from models.tenants.tenant import ensure_tenant
-from workers.app import app, asked_to_stop, node, recycled
+from workers.app import app, asked_to_stop, between_messages, hears_bells, node
 from workers.dispatch import Bells
 from workers.drain import (
     Drained,
@@ -101,18 +102,18 @@ def _handlers() -> Mapping[WorkKind, Handler]:
     }
 
 
-_ear, _turns = Ear(), Turns()
-recycled.is_spent = lambda: _ear.is_spent
+_ear, _turns = Ear(may_end=hears_bells), Turns()
+between_messages.is_spent = lambda: _ear.is_spent
 _LONGEST_S = worker_settings().drain_s + worker_settings().task_hard_limit_s + 15
 
 
-def hear(queue: str, rung_at: datetime | None) -> str:
+def hear(queue: str | None, rung_at: datetime | None) -> str:
     """Do the due work of this worker's queues, unless the bell brings no news.
 
     A process with several places only wakes a place: the work goes on in a thread after the bell.
 
     Args:
-        queue: Queue of the bell.
+        queue: Queue of the bell; None for a bell of this process' own, which needs no broker.
         rung_at: Time of the due work, by the database's clock; None when the bell has no time.
 
     Returns:
@@ -124,13 +125,32 @@ def hear(queue: str, rung_at: datetime | None) -> str:
         return "a place is awake" if _places(os.getpid()).wake() else "takes nothing more"
     try:
         drained = _drain(worker_settings(), lambda: None)
-        if drained.more and drained.at is not None:
+        if queue and drained.more and drained.at is not None:
             Bells(app).ring(queue, drained.at)
     except OUTAGES as error:
         # A dispatcher that finds something due rings again.
         log.warning("drain_ended", error=type(error).__name__)
         return "ended early"
     return f"{drained.pieces} done"
+
+
+def ring_alone() -> None:
+    """Hear a bell of this process' own, and do beat's part: the worker has lost its broker.
+
+    An error must not end the process: no other process would take its place before the broker is back.
+    """
+    settings = worker_settings()
+    try:
+        is_late = time.monotonic() - _ear.ticked >= settings.tick_s
+        if is_late and WorkQueue.MAINTENANCE in app.amqp.queues.consume_from:
+            _ear.ticked = time.monotonic()
+            tick()
+        hear(None, None)
+    except Exception as error:  # noqa: BLE001 (the lease brings the piece back)
+        log.warning("drain_ended", **facts_of(error))
+
+
+between_messages.ring = ring_alone
 
 
 def places_at_once() -> int:

@@ -92,11 +92,11 @@ class Kept:
 
 
 @contextmanager
-def server(command: list[str], directory: Path) -> Iterator[None]:
+def server(command: list[str], directory: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A server that needs nothing but to be started."""
     with subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL) as started:
         try:
-            yield
+            yield started
         finally:
             started.terminate()
 

@@ -2,8 +2,10 @@
 
 import base64
 import json
+import os
+import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,7 +20,15 @@ from afterturn.stack.servers import valkey_program
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import nobody_listens, process, server
 from tests.acceptance.faults.wire import Wire, wire_to
-from tests.acceptance.platform import MARKER, SECRET_KEY, SOON_S, Platform, dialogue, messages_in
+from tests.acceptance.platform import (
+    MARKER,
+    SECRET_KEY,
+    SOON_S,
+    Platform,
+    dialogue,
+    messages_in,
+    stands_still,
+)
 from tests.waiting import wait_until
 
 SLOW = Step(Mode.SUMMARY, delay_s=3)
@@ -166,6 +176,91 @@ def test_a_broker_that_comes_later_than_everybody_else(platform: Platform, tmp_p
             with server([str(valkey_program()), *options], tmp_path):
                 platform.is_summarized("late")
     assert platform.calls("late") == ["ok"]
+
+
+class OwnBroker:
+    """A broker, a dispatcher and a worker of our own; those of the stack stand still.
+
+    Attributes:
+        worker: The worker's process.
+    """
+
+    def __init__(self, platform: Platform, place: Path, running: ExitStack) -> None:
+        port = running.enter_context(ReservedPorts()).reserve()
+        self._command = [str(valkey_program()), "--bind", "127.0.0.1", "--port", str(port), "--save", ""]
+        self._place, self._running = place, running
+        settings = {
+            **platform.environment_of(StackRole.DISPATCHER),
+            "AFTERTURN_BROKER_URL": f"redis://127.0.0.1:{port}/0",
+        }
+        for role in (StackRole.DISPATCHER, StackRole.WORKER, StackRole.BEAT):
+            running.enter_context(platform.paused(role))
+        self._broker = running.enter_context(server(self._command, place))
+        running.enter_context(process(dispatcher_command(), settings, place / "dispatcher"))
+        self.worker = running.enter_context(
+            process(worker_command(concurrency=2, name="own"), settings, place / "worker")
+        )
+        running.callback(self._broker.kill)
+
+    def goes(self, fault: signal.Signals) -> None:
+        self._broker.send_signal(fault)
+
+    def comes_back(self) -> None:
+        self._broker.kill()
+        self._broker.wait()
+        self._broker = self._running.enter_context(server(self._command, self._place))
+
+
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP], ids=["ends", "hangs"])
+def test_work_goes_on_while_the_broker_is_away(
+    platform: Platform, tmp_path: Path, fault: signal.Signals
+) -> None:
+    """A process of the pool rings for itself: all that is due gets done, and ticks are made.
+
+    Red without "worker: it rings for itself while its broker is away".
+    """
+    before, *meanwhile, after = (f"away-{fault.name}-{number}" for number in range(8))
+    ticks = "select 1 from heartbeat where role = 'worker' and instance like %s and seen_at > %s"
+    with ExitStack() as running:
+        own = OwnBroker(platform, tmp_path, running)
+        platform.talk(before)
+        platform.is_summarized(before)
+        own.goes(fault)
+        [(now,)] = platform.rows("select now()")
+        for session_id in meanwhile:
+            platform.talk(session_id)
+        for session_id in meanwhile:
+            platform.is_summarized(session_id)
+        wait_until(
+            lambda: platform.rows(ticks, f"%:{own.worker}", now), within_s=SOON_S, what="it ticks by itself"
+        )
+        own.comes_back()
+        platform.talk(after)
+        platform.is_summarized(after)
+        assert Path(f"/proc/{own.worker}").exists(), "it had no need to be started anew"
+    for session_id in (before, *meanwhile, after):
+        assert platform.calls(session_id) == ["ok"]
+
+
+def test_a_worker_asked_to_stop_while_the_broker_is_away(platform: Platform, tmp_path: Path) -> None:
+    """It ends what it has begun by a bell of its own, and begins nothing more.
+
+    Red without "worker: it rings for itself while its broker is away".
+    """
+    with ExitStack() as running:
+        own = OwnBroker(platform, tmp_path, running)
+        platform.talk("asked-before")
+        platform.is_summarized("asked-before")
+        own.goes(signal.SIGKILL)
+        platform.model.next(SLOW)
+        platform.begins_to_summarize("asked")
+        os.kill(own.worker, signal.SIGTERM)
+        platform.is_summarized("asked")
+        wait_until(lambda: stands_still(own.worker), within_s=SOON_S, what="the worker has ended")
+        platform.talk("asked-after")
+    platform.is_summarized("asked-after")
+    for session_id in ("asked-before", "asked", "asked-after"):
+        assert platform.calls(session_id) == ["ok"]
 
 
 def test_messages_to_workers_hold_a_time_and_nothing_else(platform: Platform) -> None:

@@ -107,8 +107,8 @@ GUARDS = (
     Guard(
         "worker: what leaks goes with its process",
         _APP,
-        "if self.is_spent():",
-        "if not self.is_spent:",
+        "while not self.is_spent():",
+        "while True:",
         (),
     ),
     Guard(
@@ -116,6 +116,13 @@ GUARDS = (
         "workers/tasks.py",
         "    events.begin(piece)\n",
         "",
+        (),
+    ),
+    Guard(
+        "worker: it rings for itself while its broker is away",
+        _APP,
+        "                        self.ring()\n",
+        "                        pass\n",
         (),
     ),
     Guard(
