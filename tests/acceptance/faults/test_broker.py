@@ -19,17 +19,20 @@ from afterturn.stack.roles import StackRole, dispatcher_command, worker_command
 from afterturn.stack.servers import valkey_program
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import nobody_listens, process, server
+from tests.acceptance.faults.test_bells import PROCESSES, fill, is_done
 from tests.acceptance.faults.wire import Wire, wire_to
 from tests.acceptance.platform import (
     MARKER,
     SECRET_KEY,
     SOON_S,
     Platform,
+    children_of,
     dialogue,
     messages_in,
     stands_still,
 )
 from tests.waiting import wait_until
+from workers.drain import PIECES_OF_A_PROCESS
 
 SLOW = Step(Mode.SUMMARY, delay_s=3)
 """An answer that leaves time for a fault."""
@@ -261,6 +264,34 @@ def test_a_worker_asked_to_stop_while_the_broker_is_away(platform: Platform, tmp
     platform.is_summarized("asked-after")
     for session_id in ("asked-before", "asked", "asked-after"):
         assert platform.calls(session_id) == ["ok"]
+
+
+@pytest.mark.soak
+def test_a_process_of_the_pool_stays_while_nobody_would_start_its_successor(
+    platform: Platform, tmp_path: Path
+) -> None:
+    """Twice as many pieces as end a process: each is done without a broker, and the processes end with it.
+
+    Red without "worker: a process ends when another can come".
+    """
+    pieces = 2 * PIECES_OF_A_PROCESS * PROCESSES
+    with ExitStack() as running:
+        own = OwnBroker(platform, tmp_path, running)
+        platform.talk("spent")
+        platform.is_summarized("spent")
+        own.goes(signal.SIGKILL)
+        before = set(children_of(own.worker))
+        fill(platform, "spent", pieces)
+        is_done(platform, "spent", pieces)
+        assert set(children_of(own.worker)) == before
+        own.comes_back()
+        wait_until(
+            lambda: len(set(children_of(own.worker)) - before) == PROCESSES,
+            within_s=SOON_S,
+            what="others",
+        )
+        fill(platform, "fresh", PROCESSES)
+        is_done(platform, "fresh", PROCESSES)
 
 
 def test_messages_to_workers_hold_a_time_and_nothing_else(platform: Platform) -> None:

@@ -126,6 +126,13 @@ GUARDS = (
         (),
     ),
     Guard(
+        "worker: a process ends when another can come",
+        "workers/tasks.py",
+        "Ear(may_end=hears_bells)",
+        "Ear()",
+        (),
+    ),
+    Guard(
         "worker: its broker may come late",
         _APP,
         "broker_connection_retry_on_startup=True,",
