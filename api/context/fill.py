@@ -177,9 +177,8 @@ def _recall(
             )
         )
     if prepared.is_lean:
-        own = replace(
-            own, limits=replace(own.limits, tight_share=0.0, free_share=0.0, least_score=LEAN_SCORE)
-        )
+        lean = replace(own.limits, tight_share=0.0, free_share=0.0, rest_share=0.0, least_score=LEAN_SCORE)
+        own = replace(own, limits=lean)
     if not request.recalls_user:
         return own, None
     limits = user_limits_of(recall_settings(), memory or FULL_MEMORY, prepared.budget)

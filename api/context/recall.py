@@ -90,7 +90,8 @@ class RecallQuestion:
     def search_tokens(self) -> int:
         """About how many tokens will be chosen."""
         free = self.room_tokens - self.raw_tokens if self.search_through == self.session.tail_from else -1
-        return max(min(self.limits.cap(self.room_tokens, free), self.budget.input_tokens), 1)
+        most = max(self.limits.cap(self.room_tokens, free), self.limits.rest_cap(free))
+        return max(min(most, self.budget.input_tokens), 1)
 
 
 def limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) -> RecallLimits:
@@ -107,6 +108,7 @@ def limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) ->
         facts=settings.recall_max_facts * memory.max_facts // FULL_MEMORY.max_facts,
         tight_share=share * min(memory.max_tokens / WHOLE_MEMORY_TOKENS, 1.0),
         free_share=settings.recall_free_share,
+        rest_share=settings.recall_rest_share,
         most_tokens=settings.recall_most_tokens,
         tight_most_tokens=min(settings.recall_tight_most_tokens, settings.recall_most_tokens),
         least_score=settings.recall_least_score,

@@ -41,6 +41,7 @@ class RecallLimits:
         facts: The most blocks within `tokens`, >= 0; more room takes more of them in proportion.
         tight_share: The share of the room that recall takes where older turns do not fit, [0, 1].
         free_share: The share of the room that it takes where all else fits, [0, 1].
+        rest_share: The share of the room that it takes once all else has its room, [0, 1].
         most_tokens: The most in any window, >= `tokens`.
         tight_most_tokens: The most where older turns do not fit, >= `tokens`.
         least_score: What the best passage must score, by the share of the question that is known, >= 0.
@@ -50,6 +51,7 @@ class RecallLimits:
     facts: int = 0
     tight_share: float = 0.0
     free_share: float = 0.0
+    rest_share: float = 0.0
     most_tokens: int = 0
     tight_most_tokens: int = 0
     least_score: float = 0.0
@@ -70,6 +72,11 @@ class RecallLimits:
             At least `tokens`, unless recall is skipped; more where there is more room.
         """
         return 0 if self.is_skipped else max(self.tokens, self._share(room, free))
+
+    def rest_cap(self, rest: int) -> int:
+        """Say how many tokens recall may take of a room that nothing else needs; 0 where that is small."""
+        roomy = not self.is_skipped and rest >= self.tokens
+        return min(int(rest * self.rest_share), self.most_tokens) if roomy else 0
 
     def share_of(self, room: int, free: int) -> int:
         """Say the same for other sessions: no least in a full window, and the free room up to `tokens`."""

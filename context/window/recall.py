@@ -73,6 +73,8 @@ class RecallParts:
         """Choose again among the messages absent from the window, in the room really left."""
         left += self.own.cost
         if self._own.offer.status is None:
+            if self.own.roomy:
+                self.own = replace(self.own, cap=max(self.own.cap, self._own.offer.limits.rest_cap(left)))
             left = self._choose(left, min(self.own.cap, left))
         return left
 

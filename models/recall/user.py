@@ -42,6 +42,9 @@ class RecallSettings(Settings):
     recall_free_share: float = Field(
         0.25, ge=0, le=1, description="Share of the free room given to recall if everything else fits."
     )
+    recall_rest_share: float = Field(
+        0.6, ge=0, le=1, description="Share for recall of the room that nothing else needs, at the end."
+    )
     recall_user_share: float = Field(
         0.25,
         ge=0,

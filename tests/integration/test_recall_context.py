@@ -140,7 +140,7 @@ def test_the_region_is_a_users_message_right_before_the_new_one(client: TestClie
 
 @pytest.mark.usefixtures("room")
 def test_a_message_that_asks_for_something_else_does_not_bring_it_back(client: TestClient) -> None:
-    asked = read(client, "Is the seal of pallet P-1003 broken?", context_window=12_000)
+    asked = read(client, "Is the seal of pallet P-1003 broken?", budget=2_500)
     assert region(asked)
     assert "kayak" not in region(asked)
 

@@ -185,6 +185,7 @@ limits = st.builds(
     facts=st.integers(0, 12),
     tight_share=st.floats(0, 1),
     free_share=st.floats(0, 1),
+    rest_share=st.floats(0, 1),
     most_tokens=st.integers(0, 5_000),
     tight_most_tokens=st.integers(0, 5_000),
 )
@@ -236,6 +237,46 @@ def test_the_cap_is_never_below_the_table_and_never_above_the_most(
         most = allowed.most_tokens if free >= allowed.tokens else allowed.tight_most_tokens
         assert allowed.tokens <= cap <= max(allowed.tokens, most)
         assert allowed.facts_of(cap) >= allowed.facts
+
+
+@given(allowed=limits, rest=st.integers(-200_000, 200_000))
+def test_the_cap_of_the_rest_is_a_share_of_it_and_never_above_the_most(
+    allowed: RecallLimits, rest: int
+) -> None:
+    cap = allowed.rest_cap(rest)
+    assert 0 <= cap <= min(max(rest, 0), allowed.most_tokens)
+    assert cap == 0 or rest >= allowed.tokens > 0
+
+
+@given(drawn=requests(), said=texts, allowed=limits, share=st.floats(0, 1))
+def test_recall_in_the_rest_takes_no_room_of_anything_else(
+    drawn: tuple[WindowRequest, list[JsonObject]], said: list[str], allowed: RecallLimits, share: float
+) -> None:
+    before = replace(drawn[0], recall=offer(*said, limits=replace(allowed, rest_share=0.0)))
+    after = replace(drawn[0], recall=offer(*said, limits=replace(allowed, rest_share=share)))
+    try:
+        without, window = build_messages(before), build_messages(after)
+    except FixedPartOverBudgetError:
+        return
+    if window.is_bare == without.is_bare:
+        for source in ("summary", "history", "artifact", "new"):
+            assert part(window, source) == part(without, source)
+        assert window.recalled.cap >= without.recalled.cap
+
+
+def test_the_room_that_nothing_else_needs_shows_more_passages() -> None:
+    stretch = [f"Prototype {n} weighs more than its buttons and its battery may." for n in range(20, 80)]
+    question = "How much may the prototype, its buttons and its battery weigh?"
+    small = replace(LIMITS, free_share=0.1)
+    budget = Budget(2_000, 100)
+    costs = [
+        build_messages(
+            request(TALK, notes=NOTES, budget=budget, recall=offer(*stretch, question=question, limits=one))
+        ).recalled.cost
+        for one in (small, replace(small, rest_share=0.6))
+    ]
+    assert costs[0] <= 400
+    assert 400 < costs[1] <= 0.6 * 1_900
 
 
 def test_a_line_with_all_the_questions_words_hides_no_stretch_about_its_subject() -> None:
