@@ -151,7 +151,7 @@ _MOST_IMAGES = _any_of(
     r"(?:up to|only) (\d{1,6}) (?:images|are allowed)",
 )
 _SEALED = (
-    r"(?:(?:thinking|thought|reasoning)\w{0,20}[`'\". _]{0,4}signature"
+    r"(?:(?:thinking|thought|reasoning)\w{0,20}[`'\". _]{0,4}(?:(?:block|item|part)s?[ '._]{1,3})?signature"
     r"|signature\W{0,4}(?:in|of) \W?(?:thinking|reasoning)|redacted_thinking"
     r"|encrypted[ _](?:content|index|reasoning)|reasoning (?:content|item|details)|compaction blob)"
 )
@@ -159,7 +159,8 @@ _SEALED = (
 
 _BROKEN = (
     r"(?:\binvalid|not valid|corrupt|missing|expired|mismatch|field required|should be a valid"
-    r"|verif(?:y|ied|ication)|de(?:crypt|cod)\w*|not supported)"
+    r"|verif(?:y|ied|ication)|de(?:crypt|cod)\w*|not supported|not issued|not match"
+    r"|(?:another|other|different) (?:organi[sz]ation|account|project|model|provider|key|tenant|caller))"
 )
 """Words for a sealed content that a provider cannot read."""
 

@@ -242,12 +242,18 @@ SIGNATURES = [
     "Thinking signature verification failed",
     "messages[1].content[0].encrypted_index: invalid encrypted index",
     "Unable to verify reasoning_details signature",
+    "Unable to verify thinking block signature",
+    "[invalid_request_error] reasoning `encrypted_content` was not issued to this caller",
+    "Encrypted content organization_id did not match the target organization.",
+    "reasoning item rs_1 was made by a different account",
 ]
 NO_SIGNATURES = [
     "Invalid signature for AWS request: The request signature we calculated does not match",
     "Function signature invalid: tool look is missing a description",
     "`thinking.budget_tokens`: Input should be greater than or equal to 1024",
     "Encrypted connection required",
+    "Model gpt-5 belongs to another organization",
+    "The block signature does not match: commit is not signed",
     "reasoning_effort is not supported with this model",
     "thinking is not supported by this model",
     "Unrecognized request argument supplied: reasoning",
