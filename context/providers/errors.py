@@ -105,6 +105,8 @@ _OVERFLOW = _any_of(
     r"maximum supported sequence length",
     r"max_tokens must be at least 1, got -\d",  # vLLM, where the prompt alone is over
     r"too many input tokens",  # Bedrock
+    r"exceed\w{0,4} (?:the )?max\w{0,4} (?:number of )?(?:input|prompt) tokens",
+    r"\bn_ctx [\d,._ ]{1,14}exceed",
     r"(?:exceeds?|over) the (?:model'?s? )?(?:maximum )?(?:input|prompt)(?: token)? (?:limit|length|size)",
     r"model_max_prompt_tokens_exceeded",  # GitHub Copilot
     r"context window (?:is )?(?:full|exceeds)",  # MiniMax

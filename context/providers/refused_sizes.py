@@ -124,9 +124,9 @@ _OF_OTHER = re.compile(
 )
 _SIZES = 1_000, 100_000_000
 _SIZE = r"(?:\d{1,3}(?:[,_]\d{3}){1,3}|\d{4,9})"
-_NUMBER = re.compile(rf"(?<![\w.:/-])({_SIZE})(?![\w:/-]|\.\d)")
+_NUMBER = re.compile(rf"(?<![\w.:/-])({_SIZE})(?![\w/-]|:\S|\.\d)")
 _PAIR = re.compile(
-    rf"(?:ctx|context|tokens?|prompt|input)[ :=]{{1,3}}({_SIZE})\s?/\s?({_SIZE})\b", re.IGNORECASE
+    rf"(?:ctx|context|tokens?|prompt|input)\b[^\n\d]{{1,24}}({_SIZE})\s?/\s?({_SIZE})\b", re.IGNORECASE
 )
 
 

@@ -261,6 +261,9 @@ NO_SIGNATURES = [
 ]
 CHANCES = [
     ("E417: ctx 140,123/131,072", (131072, 140123)),
+    ("the window of tokens is spent (140123/131072)", (131072, 140123)),
+    ("it is over 131072: 140123", (131072, 140123)),
+    ("at 12:3456 over the limit of port 131072:140123", None),
     ("sequence of 40000 does not fit in 32768", (32768, 40000)),
     ("payload of 150000 units is above 131072 units", (131072, 150000)),
     ("Invalid tool id 123456 in request 987654", None),
