@@ -41,8 +41,10 @@ class ItemCheck(NamedTuple):
 
 def check_item(body: JsonObject, target: Target) -> ItemCheck:
     """Check an item alone."""
-    images = tuple(found for found in pictures_of(body) if _is_image(found[0]))
-    return ItemCheck(tuple(_CHECKS[target.wire](body, target)), _marks(body), images)
+    files = pictures_of(body)
+    images = tuple((media, chars, kind) for media, chars, kind, _ in files if _is_image(media))
+    empty = ("a file without content",) if any(is_missing for *_, is_missing in files) else ()
+    return ItemCheck((*_CHECKS[target.wire](body, target), *empty), _marks(body), images)
 
 
 @once_a_message

@@ -1,4 +1,4 @@
-"""Limits on number and size of pictures: the oldest become notes, pictures of a new message never."""
+"""Limits on number and size of pictures: the oldest become notes, a new message's only without content."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +29,7 @@ class Picture:
         media: Facts about the file.
         chars: Characters of the file's text.
         type: Media type of an embedded file; empty if unknown.
+        is_missing: True without content, address or id; every provider refuses such a part.
         is_new: True if brought by the request.
     """
 
@@ -37,6 +38,7 @@ class Picture:
     media: Media
     chars: int
     type: str
+    is_missing: bool
     is_new: bool
 
     @property
@@ -86,7 +88,8 @@ def limit_pictures(
         kept[index] = recount(_with_notes(messages[index], places))
         saved = max(messages[index].tokens - kept[index].tokens, 0)
         why = next(iter(places.values()))
-        excluded.append(Exclusion(f"{_name(len(places))} of message {messages[index].seq}", why, saved))
+        of = f"message {messages[index].seq}" if messages[index].seq else "the new message"
+        excluded.append(Exclusion(f"{_name(len(places))} of {of}", why, saved))
     return Limited(kept, tuple(excluded), frozenset(gone.values()))
 
 
@@ -100,9 +103,32 @@ def may_hold_media(message: Message) -> bool:
     return '"type"' in raw and any(sign in raw for sign in _SIGNS)
 
 
-def pictures_of(body: JsonObject) -> list[tuple[Media, int, str]]:
-    """List a message's replaceable files, each with its number of characters and an image's media type."""
-    return [(media, _chars(part), _type(part)) for part in _media_parts(body) if (media := media_of(part))]
+def pictures_of(body: JsonObject) -> list[tuple[Media, int, str, bool]]:
+    """List a message's replaceable files.
+
+    Returns:
+        Facts about each file, its number of characters, an image's media type, and whether it is missing.
+    """
+    return [
+        (media, _chars(part), _type(part), not _holds_file(part))
+        for part in _media_parts(body)
+        if (media := media_of(part))
+    ]
+
+
+_ABOUT_FILE = frozenset(
+    {"type", "detail", "format", "media_type", "mime_type", "filename", "title", "name", "context"}
+    | {"cache_control", "citations"}
+)
+
+
+def _holds_file(part: object) -> bool:
+    """Tell whether a part holds a file's content, address or id beside words about the file."""
+    if isinstance(part, dict):
+        return any(_holds_file(inner) for key, inner in part.items() if key not in _ABOUT_FILE)
+    if isinstance(part, list):
+        return any(map(_holds_file, part))
+    return isinstance(part, str) and bool(part.strip())
 
 
 def _type(part: JsonObject) -> str:
@@ -135,8 +161,8 @@ def _size(message: Message) -> int:
 
 def _choose(pictures: Sequence[Picture], limits: RequestLimits, size: int) -> dict[Picture, ShapeRule]:
     """Choose the pictures to remove, oldest first, a limit at a time."""
-    gone: dict[Picture, ShapeRule] = {}
-    old = [picture for picture in pictures if not picture.is_new]
+    gone = {picture: ShapeRule.EMPTY_CONTENT for picture in pictures if picture.is_missing}
+    old = [picture for picture in pictures if not picture.is_new and picture not in gone]
     for picture in old:
         if (
             picture.is_image

@@ -95,13 +95,19 @@ def need_parts(value: object, path: str) -> list[JsonObject]:
     """Return a list of content parts, each an object with a type; unknown types pass.
 
     Raises:
-        InvalidInputError: The value is not a list, a part is not an object, or a part has no type.
+        InvalidInputError: The value is not a list, a part is not an object or has no type, or a text is none.
     """
     if not isinstance(value, list):
         raise InvalidInputError(path, f"must be a string or a list of parts, not {kind_of(value)}")
     for i, part in enumerate(value):
-        need_text(need_object(part, f"{path}[{i}]"), "type", f"{path}[{i}]")
+        kind = need_text(need_object(part, f"{path}[{i}]"), "type", f"{path}[{i}]")
+        text = part.get("text")
+        if kind in _TEXTS and not (text is None or isinstance(text, str)):
+            raise InvalidInputError(f"{path}[{i}].text", f"must be a string, not {kind_of(text)}")
     return value
+
+
+_TEXTS = frozenset({"text", "input_text", "output_text"})
 
 
 def need_content(body: JsonObject, path: str) -> list[JsonObject]:

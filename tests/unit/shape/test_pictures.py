@@ -144,3 +144,57 @@ def test_a_note_has_the_shape_of_its_format() -> None:
         "type": "input_text",
         "text": "[image not shown any more: 60x40 pixels]",
     }
+
+
+EMPTY: list[tuple[Wire, JsonObject]] = [
+    (Wire.OPENAI, {"type": "image_url"}),
+    (Wire.OPENAI, {"type": "image_url", "image_url": {}}),
+    (Wire.OPENAI, {"type": "image_url", "image_url": {"url": " ", "detail": "high"}}),
+    (Wire.OPENAI, {"type": "image_url", "image_url": None}),
+    (Wire.OPENAI, {"type": "file", "file": {"filename": "a.pdf"}}),
+    (Wire.ANTHROPIC, {"type": "image"}),
+    (Wire.ANTHROPIC, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": ""}}),
+    (Wire.ANTHROPIC, {"type": "document", "source": {}, "title": "Report"}),
+    (Wire.RESPONSES, {"type": "input_image", "detail": "auto"}),
+    (Wire.RESPONSES, {"type": "input_file", "filename": "a.pdf"}),
+]
+
+
+@pytest.mark.parametrize(("wire", "part"), EMPTY)
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_file_without_content_becomes_a_note_that_is_named(
+    wire: Wire, part: JsonObject, is_new: bool
+) -> None:
+    """Every provider refuses it, in each later request of the session."""
+    body = {"role": "user", "content": [words(wire, "see"), part]}
+    turn = [HELLO, said("Ok.")] if is_new else [body, said("Ok.")]
+    window = lay(turn, "some-model", wire, **({"new": (body,)} if is_new else {}))
+    [message] = [one for one in sent(window) if "see" in json.dumps(one)]
+    assert [one["type"] for one in message["content"]] == [words(wire, "")["type"]] * 2
+    of = "the new message" if is_new else "message 1"
+    assert [(one.what, one.why) for one in window.certificate.excluded] == [
+        (f"image of {of}", "empty-content")
+    ]
+    assert window.certificate.accepted_shape.accepted
+    assert check_shape([body], target_of(wire, "some-model")) == ["messages[0]: a file without content"]
+
+
+@pytest.mark.parametrize(
+    ("wire", "part"),
+    [
+        (Wire.OPENAI, {"type": "file", "file": {"file_id": "file-1"}}),
+        (Wire.OPENAI, {"type": "image_url", "image_url": {"url": "https://pictures.test/a.png"}}),
+        (Wire.ANTHROPIC, {"type": "image", "source": {"type": "file", "file_id": "file_1"}}),
+        (
+            Wire.ANTHROPIC,
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}},
+        ),
+        (Wire.RESPONSES, {"type": "input_image", "file_id": "file-1"}),
+        (Wire.RESPONSES, {"type": "input_file", "file_url": "https://files.test/a.pdf"}),
+    ],
+)
+def test_a_file_by_its_address_or_id_stays(wire: Wire, part: JsonObject) -> None:
+    body = {"role": "user", "content": [words(wire, "see"), part]}
+    window = lay([body, said("Ok.")], "some-model", wire)
+    assert part in sent(window)[0]["content"]
+    assert not window.certificate.excluded

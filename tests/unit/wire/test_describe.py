@@ -73,6 +73,10 @@ def test_a_chat_message_tells_its_facts(body: JsonObject, facts: MessageFacts) -
         ({"role": "user", "content": ["hi"]}, "message.content[0]: must be an object, not a string"),
         ({"role": "user", "content": [{"text": "hi"}]}, "message.content[0].type: is missing"),
         ({"role": "user", "content": [{"type": 1}]}, "message.content[0].type: must be a string"),
+        (
+            {"role": "user", "content": [{"type": "text", "text": {"value": "hi"}}]},
+            "message.content[0].text: must be a string, not an object",
+        ),
         ({"role": "user", "content": "hi", "name": 1}, "message.name: must be a string, not a number"),
         ({"role": "tool", "content": "ok"}, "message.tool_call_id: is missing"),
         ({"role": "tool", "content": "ok", "tool_call_id": ""}, "message.tool_call_id: must not be empty"),
