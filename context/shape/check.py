@@ -212,7 +212,8 @@ def _check_item(body: JsonObject, target: Target) -> Iterator[str]:
             yield "a field that is not known"
     if isinstance(body.get("call_id"), str) and not target.takes_id(body["call_id"]):
         yield "an id that is refused"
-    if kind == "function_call" and not isinstance(body.get("arguments"), str):
+    words = {"function_call": "arguments", "custom_tool_call": "input"}.get(kind)
+    if words and not isinstance(body.get(words), str):
         yield "arguments that are no text"
 
 

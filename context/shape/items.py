@@ -144,6 +144,9 @@ def _call(body: JsonObject, kind: str, fit: Fitting) -> JsonObject:
         fit.apply(ShapeRule.ARGUMENTS)
         is_mute = arguments is None or isinstance(arguments, str)
         body = {**body, "arguments": "{}" if is_mute else dump(arguments)}
+    if kind == "custom_tool_call" and not isinstance(body.get("input"), str):
+        fit.apply(ShapeRule.ARGUMENTS)
+        body = {**body, "input": "" if body.get("input") is None else dump(body["input"])}
     if kind == "function_call_output" and body.get("output") == []:
         fit.apply(ShapeRule.EMPTY_CONTENT)
         body = {**body, "output": ""}

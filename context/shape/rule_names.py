@@ -182,8 +182,10 @@ def parts_of(body: JsonObject, key: str = "content") -> Sequence[JsonObject]:
 
 
 def is_blank(part: JsonObject) -> bool:
-    """Tell whether a part is a blank text."""
-    return part.get("type") in _TEXTS and not str(part.get("text") or "").strip()
+    """Tell whether a part is a blank text or a blank refusal."""
+    key = _TEXTS.get(str(part.get("type")))
+    return key is not None and not str(part.get(key) or "").strip()
 
 
-_TEXTS = frozenset({"text", "input_text", "output_text"})
+_TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+"""Field of the words by kind of part."""

@@ -41,6 +41,42 @@ CASES: list[tuple[str, Wire, str, list[JsonObject], ShapeRule]] = [
         ShapeRule.EMPTY_CONTENT,
     ),
     ("a blank part among others", CHAT, GPT, [HELLO, said([text(""), text("Done.")])], ShapeRule.EMPTY_TEXT),
+    (
+        "a blank refusal among others",
+        CHAT,
+        GPT,
+        [HELLO, said([{"type": "refusal"}, text("Done.")])],
+        ShapeRule.EMPTY_TEXT,
+    ),
+    (
+        "a blank refusal alone",
+        CHAT,
+        GPT,
+        [HELLO, said([{"type": "refusal", "refusal": ""}])],
+        ShapeRule.EMPTY_TEXT,
+    ),
+    (
+        "a free-form call without input",
+        Wire.RESPONSES,
+        "gpt-5",
+        [
+            HELLO,
+            {"type": "custom_tool_call", "call_id": "c1", "name": "look"},
+            {"type": "custom_tool_call_output", "call_id": "c1", "output": "r"},
+        ],
+        ShapeRule.ARGUMENTS,
+    ),
+    (
+        "a free-form call with an object",
+        Wire.RESPONSES,
+        "gpt-5",
+        [
+            HELLO,
+            {"type": "custom_tool_call", "call_id": "c1", "name": "look", "input": {"at": 1}},
+            {"type": "custom_tool_call_output", "call_id": "c1", "output": "r"},
+        ],
+        ShapeRule.ARGUMENTS,
+    ),
     ("a long id", CHAT, GPT, [HELLO, calling(call(LONG)), result(LONG), said()], ShapeRule.CALL_ID),
     (
         "an id of 41",

@@ -10,7 +10,7 @@ from context.shape.check import check_shape
 from context.shape.rule_names import ShapeRule
 from context.shape.target import target_of
 from context.types import JsonObject, Wire
-from tests.unit.shape.windows import HELLO, lay, said, sent
+from tests.unit.shape.windows import HELLO, NEXT, lay, said, sent
 
 CLAUDE = "claude-sonnet-4-5"
 
@@ -166,9 +166,9 @@ def test_a_file_without_content_becomes_a_note_that_is_named(
     wire: Wire, part: JsonObject, is_new: bool
 ) -> None:
     """Every provider refuses it, in each later request of the session."""
-    body = {"role": "user", "content": [words(wire, "see"), part]}
-    turn = [HELLO, said("Ok.")] if is_new else [body, said("Ok.")]
-    window = lay(turn, "some-model", wire, **({"new": (body,)} if is_new else {}))
+    body: JsonObject = {"role": "user", "content": [words(wire, "see"), part]}
+    turn: list[JsonObject] = [HELLO, said("Ok.")] if is_new else [body, said("Ok.")]
+    window = lay(turn, "some-model", wire, new=[body if is_new else NEXT])
     [message] = [one for one in sent(window) if "see" in json.dumps(one)]
     assert [one["type"] for one in message["content"]] == [words(wire, "")["type"]] * 2
     of = "the new message" if is_new else "message 1"
