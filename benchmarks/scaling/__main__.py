@@ -23,7 +23,7 @@ from benchmarks.scaling.check import check_theory
 from benchmarks.scaling.saved import read_saved
 from benchmarks.scaling.shown import show_checks, show_life, show_needs, show_queue, show_trials
 from benchmarks.scaling.steps import Life, measure_life
-from benchmarks.scaling.trial import Trial, calibrate, try_load
+from benchmarks.scaling.trial import BY_NUMBER, Trial, calibrate, try_load
 from benchmarks.soak.run import Plan, scripted_model, settings
 from benchmarks.soak.samples import cores
 
@@ -91,7 +91,7 @@ def _measure(sizes: list[int]) -> tuple[Life, list[QueueCost]]:
 
 def _try() -> list[Trial]:
     with _model(TRIAL_MODEL_S) as settings_of_model:
-        os.environ.update(settings_of_model)
+        os.environ.update({**settings_of_model, **BY_NUMBER})
         roles = (*SERVERS, StackRole.API, StackRole.DISPATCHER, StackRole.WORKER)
         with Stack(roles=roles) as stack:
             own_s = calibrate(stack)

@@ -21,6 +21,9 @@ from benchmarks.soak.verdict import percentiles
 TURNS = 32
 """Of a session in one delivery: enough messages to call for a summary."""
 
+BY_NUMBER = {"AFTERTURN_SUMMARIZE_LEAST_SHARE": "0", "AFTERTURN_SUMMARIZE_LEAST_TOKENS": "0"}
+"""Settings with which so many messages make a summary due, though they fill little of a window."""
+
 WORKERS = 2
 SEEDS = 20
 SETTLES_WITHIN_S = 240.0

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from context.errors import InvalidInputError
@@ -73,22 +73,22 @@ def need_text(body: JsonObject, key: str, path: str) -> str:
     return value
 
 
-def need_role(body: JsonObject, allowed: Iterable[str], path: str) -> str:
+def need_role(body: JsonObject, allowed: Collection[str], path: str) -> str:
     """Return the role if known in the wire format.
 
     Raises:
         InvalidInputError: The role is missing, of another type, or unknown; the message lists the allowed
             roles.
     """
-    names = ", ".join(allowed)
     role = body.get("role")
+    if isinstance(role, str) and role in allowed:
+        return role
+    names = ", ".join(allowed)
     if "role" not in body:
         raise InvalidInputError(f"{path}.role", f"is missing; allowed: {names}")
     if not isinstance(role, str):
         raise InvalidInputError(f"{path}.role", f"must be a string, not {kind_of(role)}; allowed: {names}")
-    if role not in allowed:
-        raise InvalidInputError(f"{path}.role", f"{role[:40]!r} is unknown; allowed: {names}")
-    return role
+    raise InvalidInputError(f"{path}.role", f"{role[:40]!r} is unknown; allowed: {names}")
 
 
 def need_parts(value: object, path: str) -> list[JsonObject]:
