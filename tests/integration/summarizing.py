@@ -113,8 +113,9 @@ class Room:
 
     def claim(self, lease_s: float = 60) -> Claim:
         """Lease the work, which must be due."""
+        wanted = self.want()
         with session.transaction() as db:
-            held = claim(db, self.want(), lease_s=lease_s, max_crashes=99)
+            held = claim(db, wanted, lease_s=lease_s, max_crashes=99)
         assert held is not None
         return held
 
