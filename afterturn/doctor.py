@@ -19,6 +19,7 @@ from context.text.cut import printable
 from context.tokens import count_text
 from llm.settings import EXTRACTIVE, llm_settings
 from models.database import read_transaction
+from models.due_work.heartbeat import MODELS_IN_USE, find_agreed
 from models.encryption.cipher import seals
 from models.encryption.masters import find_masters
 from models.ledger.caps import SaidBy, budget_settings, find_caps, told
@@ -151,14 +152,19 @@ def check_text_keys() -> Finding:
 
 
 def check_models() -> Finding:
-    """Report the models in use and whether caps admit a call; the built-in model is no fault but noted."""
+    """Report the models of the workers and whether caps admit a call; the built-in one is noted."""
     settings = llm_settings()
     try:
         settings.check_caps(budget_settings().caps)
     except ValueError as error:
         return Finding("models", is_well=False, seen=str(error))
-    seen = f"summaries by {settings.summarizer_model}, plans by {settings.context_planner_model}"
-    if settings.summarizer_model == EXTRACTIVE:
+    here = [settings.summarizer_model, settings.context_planner_model]
+    with read_transaction() as db:
+        said = [find_agreed(db, "worker", name) or own for name, own in zip(MODELS_IN_USE, here, strict=True)]
+    seen = "summaries by {}, plans by {}".format(*said)
+    if said != here:
+        seen += ", as the workers say; the settings of here name {} and {}".format(*here)
+    if said[0] == EXTRACTIVE:
         seen += "; for a real model set a provider's key, for example OPENAI_API_KEY, and SUMMARIZER_MODEL"
     return Finding("models", is_well=True, seen=seen)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from afterturn.operating import (
     DATA_DIRECTORY,
@@ -14,9 +15,9 @@ from afterturn.operating import (
     known_tenant,
     operator_transaction,
     print_json,
+    print_tables,
     transaction_at,
 )
-from context.text.cut import printable
 from context.types import JsonObject
 from models.scope import Scope
 from models.tenants.tenant import (
@@ -103,12 +104,15 @@ def list_all(tenant: Tenant = FIRST_TENANT, json: AsJson = False, data_dir: Data
     """List the keys of a tenant, without the secrets."""
     with operator_transaction(data_dir) as db:
         now = datetime.now(UTC)
-        if json:
-            print_json([_describe(key) for key in list_keys(Scope(db, known_tenant(db, tenant)))])
-            return
-        for key in list_keys(Scope(db, known_tenant(db, tenant))):
-            made = f"{key.created_at:%Y-%m-%d %H:%M}"
-            print(f"{key.key_id}  {','.join(key.scopes)}  {made}  {key.state(now)}  {printable(key.label)}")
+        keys = list_keys(Scope(db, known_tenant(db, tenant)))
+    if json:
+        print_json([_describe(key) for key in keys])
+        return
+    table = Table("key", "scopes", "made", "state", "for")
+    for key in keys:
+        made = f"{key.created_at:%Y-%m-%d %H:%M}"
+        table.add_row(key.key_id, ", ".join(key.scopes), made, key.state(now), key.label)
+    print_tables(table)
 
 
 @app.command()

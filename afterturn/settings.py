@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from models.settings import IN_FILE, MASK, SECRET_NAME, masked, variables
+from models.settings import IN_FILE, MASK, SECRET_NAME, masked, variables, wrong_settings
 
 SETTINGS_MODULES = (
     "models.artifacts.settings",
@@ -83,9 +83,7 @@ def report(kind: type[BaseSettings], environment: Mapping[str, str]) -> Settings
     try:
         values = kind()
     except ValidationError as error:
-        return SettingsGroup(
-            kind.__name__, (), [_problem(kind, details) for details in error.errors(include_input=False)]
-        )
+        return SettingsGroup(kind.__name__, (), wrong_settings(error, kind))
     settings = [
         _setting(variables(kind, name, field), getattr(values, name), field, environment)
         for name, field in kind.model_fields.items()
@@ -111,15 +109,6 @@ def _setting(
     used = next((name for name in names if environment.get(name)), None)
     variable = used or names[0]
     return Setting(variable, masked(variable, value), used is None, field.description or "")
-
-
-def _problem(kind: type[BaseSettings], details: Mapping[str, object]) -> str:
-    """Describe a fault without the value, since the value may be secret."""
-    place = details["loc"]
-    name = str(place[0]) if isinstance(place, tuple) and place else ""
-    field = kind.model_fields.get(name)
-    variable = variables(kind, name, field)[0] if field else name or kind.__name__
-    return f"{variable}: {details['msg']}"
 
 
 def current_groups() -> list[SettingsGroup]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import structlog
+from pydantic import ValidationError
 
 from models.artifacts.settings import artifact_settings
 from models.catalogs.catalog_form import catalog_settings
@@ -12,7 +13,7 @@ from models.conversations.session_state import compression_settings
 from models.encryption.cipher import text_settings
 from models.preflight.policy import preflight_settings
 from models.recall.user import recall_settings
-from models.settings import RELEASE, changed_settings, database_settings
+from models.settings import RELEASE, changed_settings, database_settings, wrong_settings
 from models.shadow.reads import shadow_settings
 
 log = structlog.get_logger()
@@ -57,5 +58,7 @@ def or_exit() -> Iterator[None]:
     """
     try:
         yield
+    except ValidationError as error:
+        raise SystemExit(f"a setting is wrong: {'; '.join(wrong_settings(error))}") from None
     except ValueError as error:
         raise SystemExit(f"a setting is wrong: {error}") from None

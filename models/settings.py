@@ -14,6 +14,7 @@ from pydantic import (
     AliasChoices,
     Field,
     SecretStr,
+    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -71,6 +72,23 @@ def read_files(names: Iterable[str]) -> None:
                 os.environ[name] = Path(path).read_text().rstrip("\r\n")
             except (OSError, UnicodeError) as error:
                 raise ValueError(f"{name}{IN_FILE}: {type(error).__name__}") from None
+
+
+def wrong_settings(error: ValidationError, kind: type[BaseSettings] | None = None) -> list[str]:
+    """Describe each wrong setting by its variable, without the value, since the value may be secret.
+
+    Args:
+        error: The error of a settings class.
+        kind: The class; None to find the class by the error.
+    """
+    kind = kind or next((one for one in Settings.__subclasses__() if one.__name__ == error.title), Settings)
+    told = []
+    for details in error.errors(include_input=False):
+        name = str(details["loc"][0]) if details["loc"] else ""
+        field = kind.model_fields.get(name)
+        variable = variables(kind, name, field)[0] if field else name or error.title
+        told.append(f"{variable}: {details['msg']}")
+    return told
 
 
 def changed_settings() -> dict[str, str]:

@@ -36,6 +36,13 @@ def test_all_is_well_with_a_running_stack_and_no_secret_is_shown(addresses: Addr
     )
 
 
+def test_models_are_those_of_the_workers_where_the_settings_here_name_others(addresses: Addresses) -> None:
+    told = doctor(addresses.directory, SUMMARIZER_MODEL="openai/gpt-4o-mini", OPENAI_API_KEY="sk-none")
+    (line,) = [one for one in " ".join(told.stdout.split()).split("well ") if one.startswith("models")]
+    assert "summaries by extractive, plans by extractive, as the workers say" in line
+    assert "the settings of here name openai/gpt-4o-mini and " in line
+
+
 def test_it_shows_what_was_changed_and_all_on_demand(addresses: Addresses) -> None:
     few, every = doctor(addresses.directory), doctor(addresses.directory, "--all")
     assert few.stdout.startswith(f"afterturn {RELEASE}")
