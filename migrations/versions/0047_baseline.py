@@ -16,11 +16,26 @@ branch_labels = None
 depends_on = None
 
 SCHEMA = Path(__file__).parents[1] / "baseline.sql"
+UUIDS = """
+do $do$ begin
+    if to_regprocedure('uuidv7()') is null then
+        create function public.uuidv7() returns uuid language sql volatile parallel safe as $$
+            select encode(set_bit(set_bit(overlay(
+                uuid_send(gen_random_uuid()) placing
+                substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+                from 1 for 6), 52, 1), 53, 1), 'hex')::uuid
+        $$;
+    end if;
+end $do$
+"""
+"""Ids by time, for servers before PostgreSQL 18, which has the function itself."""
 
 
 def upgrade() -> None:
     """Create everything; statements go to the driver as they stand."""
-    op.get_bind().connection.cursor().execute(SCHEMA.read_text())
+    cursor = op.get_bind().connection.cursor()
+    cursor.execute(UUIDS)
+    cursor.execute(SCHEMA.read_text())
 
 
 def downgrade() -> None:
@@ -29,3 +44,4 @@ def downgrade() -> None:
     op.execute(f"drop table {', '.join(tables)}")
     op.execute("drop function forget_preflight_decisions, unlink_shadow_reads")
     op.execute("drop sequence plan_outcome_seq")
+    op.execute("drop function if exists public.uuidv7()")

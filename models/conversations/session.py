@@ -191,7 +191,7 @@ _CLAIM = text(
     insert into session (tenant_id, session_id, generation)
     select tenant_id, :session_id, erased_generation + 1 from tenant where tenant_id = :tenant_id
     on conflict (tenant_id, session_id) do update set last_seq = session.last_seq
-    returning old.session_id is not null
+    returning session.xmax <> 0
     """
 )
 

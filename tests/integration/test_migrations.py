@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -24,7 +25,7 @@ from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 import models
-from afterturn.migrate import MOST_TRIES, config, downgrade, newest, upgrade
+from afterturn.migrate import MOST_TRIES, OldServerError, config, downgrade, newest, upgrade
 from models.base import Base
 from tests.data import ROOT
 from tests.integration.catalog import connected, differences, new_database, read_catalog
@@ -153,6 +154,29 @@ def test_every_step_can_be_taken_back_and_taken_again(walk: Walk, step: Script) 
         assert differences(with_it, read_catalog(db)) == []
 
 
+def test_a_server_that_is_too_old_is_refused_before_anything_is_changed(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("afterturn.migrate.OLDEST_SERVER", 990_000)
+    with pytest.raises(OldServerError, match=r"PostgreSQL \d+ is too old, 16 to 18 serve"):
+        upgrade(database_url)
+    with connected(database_url) as db:
+        assert db.execute(text("select count(*) from pg_class where relname = 'tenant'")).scalar_one() == 0
+
+
+def test_ids_of_older_servers_are_of_version_7_and_in_the_order_of_time(database_url: str) -> None:
+    """The function of the baseline, under another name, since this server may have one itself."""
+    made = STEPS[0].module.UUIDS.replace("uuidv7()", "older_ids()")
+    with connected(database_url) as db:
+        db.exec_driver_sql(made)
+        one_id = text("select older_ids() from pg_sleep(.003)")
+        ids = [UUID(str(db.execute(one_id).scalar_one())) for _ in range(5)]
+        now = db.execute(text("select extract(epoch from clock_timestamp()) * 1000")).scalar_one()
+    assert {(one.version, one.variant) for one in ids} == {(7, "specified in RFC 4122")}
+    assert ids == sorted(ids)
+    assert abs((ids[-1].int >> 80) - int(now)) < 1_000
+
+
 def test_the_migrations_make_what_the_models_say(database_url: str, postgres_url: str) -> None:
     for module in pkgutil.walk_packages(models.__path__, "models."):
         importlib.import_module(module.name)
@@ -160,6 +184,7 @@ def test_the_migrations_make_what_the_models_say(database_url: str, postgres_url
     with connected(database_url) as db:
         migrated = read_catalog(db)
     with new_database(postgres_url) as url, connected(url) as db:
+        db.exec_driver_sql(STEPS[0].module.UUIDS)
         Base.metadata.create_all(db)
         assert differences(migrated, read_catalog(db)) == []
 
