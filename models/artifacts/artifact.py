@@ -138,7 +138,7 @@ _STORE = text(
     order by a.artifact_id
     on conflict (tenant_id, artifact_id) do update set last_used_at = now()
         where artifact.last_used_at < now() - interval '1 hour'
-    returning new.artifact_id, old.artifact_id is null
+    returning artifact.artifact_id, artifact.xmax = 0
     """
 )
 """An existing row is locked whether or not `last_used_at` changes: nobody drops the row meanwhile.

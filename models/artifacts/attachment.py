@@ -123,7 +123,7 @@ def add_attachment(scope: Scope, new: NewAttachment) -> bool:
             "title": func.coalesce(func.nullif(Attachment.title, ""), row.excluded.title),
             "source": func.coalesce(func.nullif(Attachment.source, ""), row.excluded.source),
         },
-    ).returning(text("old.artifact_id is null"))
+    ).returning(text("artifact_attachment.xmax = 0"))
     return bool(scope.db.execute(filled).scalar_one())
 
 
