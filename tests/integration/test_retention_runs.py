@@ -184,7 +184,7 @@ class TestLeftovers:
             assert client.delete(f"/v1/sessions/{name}").status_code == 200
         do(
             "update erase_receipt set erased_at = now() - interval '11 days' "
-            "where id_sha256 = (select min(id_sha256) from erase_receipt)"
+            "where id_sha256 = (select id_sha256 from erase_receipt order by 1 limit 1)"
         )
         assert run(self.days(receipt=10)) == "1 receipts deleted"
         assert {client.delete(f"/v1/sessions/{name}").status_code for name in ("one", "two")} == {200, 404}
