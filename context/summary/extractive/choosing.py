@@ -9,7 +9,8 @@ from heapq import heapify, heappop, heappush
 
 from context.conversation.transcript import RenderedLine
 from context.summary.extractive.call_points import call_points
-from context.summary.extractive.turn_points import Point, Spoken, Talk, label_of, plain_numbers, with_changes
+from context.summary.extractive.talk import Spoken, Talk, label_of
+from context.summary.extractive.turn_points import Point, plain_numbers, with_changes
 from context.summary.sections import Section
 from context.summary.user_rules import find_rules, is_addressed_rule
 from context.text.exact_values import extract_identifiers

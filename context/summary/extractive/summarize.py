@@ -9,7 +9,8 @@ from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.evidence import covered_identifiers, protected_identifiers
 from context.summary.extractive.choosing import LINE_CHARS, LINE_TOKENS, PointChoice, find_points, shares_line
 from context.summary.extractive.statements import shorten
-from context.summary.extractive.turn_points import Point, label_of, plain_numbers
+from context.summary.extractive.talk import label_of
+from context.summary.extractive.turn_points import Point, plain_numbers
 from context.summary.gate import GateSettings
 from context.summary.prompt import SummaryInput
 from context.summary.sections import PROTECTED, Section, section_titles, write_sections

@@ -1,0 +1,222 @@
+"""The words of a transcript in their order: who speaks to whom, and which words answer a question."""
+
+# ruff: noqa: RUF001 - punctuation of several scripts
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from context.conversation.transcript import LineKind, RenderedLine
+from context.summary.extractive.statements import read_statements, shorten
+from context.summary.others_words import drop_traces, split_foreign
+from context.text.marker_words import Cue, find_cues, is_question
+from context.text.terms import content_terms
+from context.types import Role
+
+_LOOKED_AT = 6
+"""Number of others' messages after a question searched for the answer."""
+_ANSWER_CHARS = 220
+_LAST_WORDS = 3
+_QUESTION_BYTES = 12
+_LEAST_BYTES = 40
+_FAR = 20
+"""Number of messages after a question searched in a crowd."""
+_PAIR, _CROWD_SHARE = 2, 0.1
+_LEAST_BOND, _NAMES_ASKER, _WAS_ASKED = 2, 3, 2
+"""In a crowd: the least bond between question and answer in shared terms, and what names count for."""
+_NAME_CHARS = 48
+_MARKED_FIRST = re.compile(r"\s*@?([^\n,:;>，、：]{1,48}?)\s?[,:;>，、：]")
+_BARE_FIRST = re.compile(r"\s*(@?)(\S{2,48})(?=\s)")
+_MARKED_LAST = re.compile(r"[,，、]\s*@?([^\n,，、?？.!！]{1,40})[\s?？.!！]*\Z")
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """Words of a message, with the place among all words."""
+
+    line: RenderedLine
+    place: int
+
+    @cached_property
+    def statements(self) -> list[str]:
+        """The statements of the words, in order; a trace pasted by a user is nobody's words."""
+        is_users = self.line.role is Role.USER
+        return read_statements(drop_traces(self.line.text) if is_users else self.line.text)
+
+    @cached_property
+    def foreign(self) -> frozenset[str]:
+        """The statements of others in a user's words: of a pasted mail, or behind a taking back of orders."""
+        _, foreign = split_foreign(self.line.text)
+        return frozenset(read_statements(drop_traces(foreign))) if foreign else frozenset()
+
+
+@dataclass(frozen=True)
+class SpokenAnswer:
+    """An answer to a question: label of the speaker and message, and the words."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Talk:
+    """The words of a transcript, in order.
+
+    Attributes:
+        spoken: Words of all messages except system messages.
+        first: The first message.
+        last: The last message.
+        last_other: Place of the last words of anybody but the last speaker; -1 without others.
+    """
+
+    spoken: Sequence[Spoken]
+    first: int
+    last: int
+    last_other: int
+
+    @classmethod
+    def of(cls, lines: Sequence[RenderedLine]) -> "Talk":
+        """Read a transcript."""
+        words = [line for line in lines if line.kind is LineKind.TEXT and line.role is not Role.SYSTEM]
+        has_days = len({line.day for line in words if line.day}) > 1
+        spoken = [
+            Spoken(replace(line, opens_day=line.day is not None) if has_days else line, place)
+            for place, line in enumerate(words)
+        ]
+        seqs = [line.seq for line in lines] or [0]
+        last = words[-1].speaker if words else ""
+        others = [place for place, line in enumerate(words) if line.speaker != last]
+        return cls(spoken, min(seqs), max(seqs), max(others, default=-1))
+
+    @cached_property
+    def has_assistant(self) -> bool:
+        """True when a model takes part."""
+        return any(one.line.role is Role.ASSISTANT for one in self.spoken)
+
+    @cached_property
+    def first_by_user(self) -> Spoken | None:
+        """The first words of a user longer than a greeting."""
+        own = [one for one in self.spoken if one.line.role is Role.USER]
+        long = (one for one in own[:_LOOKED_AT] if len(one.line.text.encode()) >= _LEAST_BYTES)
+        return next(long, own[0] if own else None)
+
+    @cached_property
+    def objective_place(self) -> int:
+        """Index of the statement with the wish in the user's first words; 0 without a wish."""
+        said = self.first_by_user.statements[: 2 * _LOOKED_AT] if self.first_by_user else []
+        return next((place for place, one in enumerate(said) if Cue.WISH in find_cues(one)), 0)
+
+    @cached_property
+    def last_by_user(self) -> Spoken | None:
+        """The last words of a user."""
+        return next((one for one in reversed(self.spoken) if one.line.role is Role.USER), None)
+
+    def recency(self, seq: int) -> float:
+        """Compute the position of a message in the transcript, in [0, 1]."""
+        return (seq - self.first) / max(self.last - self.first, 1)
+
+    def is_last(self, spoken: Spoken) -> bool:
+        """Check whether nobody else speaks after the words."""
+        return not self.is_settled(spoken)
+
+    def is_settled(self, spoken: Spoken) -> bool:
+        """Check whether another speaker, not only another role, speaks after the words."""
+        if spoken.line.speaker != self.spoken[-1].line.speaker:
+            return True
+        return spoken.place < self.last_other or (self.last_other < 0 and self._went_on(spoken))
+
+    def _went_on(self, spoken: Spoken) -> bool:
+        """Check whether a lone speaker went on: without any answer, the last question may still be open."""
+        return spoken.place < len(self.spoken) - _LAST_WORDS
+
+    def asks_something(self, question: str) -> bool:
+        """Tell a question from a sound: "Hmm?" asks nothing to stay open."""
+        return len(question.encode()) >= _QUESTION_BYTES and bool(content_terms(question))
+
+    def answer(self, asked: Spoken, question: str) -> SpokenAnswer | None:
+        """Find the answer to a question: the following words of others closest to the question.
+
+        Args:
+            asked: The words with the question.
+            question: The question itself.
+
+        Returns:
+            The closest words, or the first words if none is close; None without an answer.
+        """
+        terms = set(content_terms(question))
+        if not self.asks_something(question):
+            return None
+        best: tuple[int, SpokenAnswer] | None = None
+        least = _LEAST_BOND if self.is_crowd else 0
+        for other, bond in self._answering(asked):
+            for statement in other.statements[: 2 * _LOOKED_AT]:
+                if is_question(statement):
+                    continue
+                shared = bond + len(terms.intersection(content_terms(statement)))
+                if shared >= least and (best is None or shared > best[0]):
+                    best = shared, SpokenAnswer(label_of(other.line), shorten(statement, _ANSWER_CHARS))
+        return best[1] if best else None
+
+    @cached_property
+    def is_crowd(self) -> bool:
+        """Tell whether people name whom they speak to, as where several conversations cross."""
+        named = sum(one is not None for one in self._addressed)
+        return len(set(self._speakers.values())) > _PAIR and named >= _CROWD_SHARE * len(self.spoken)
+
+    def _answering(self, asked: Spoken) -> Iterator[tuple[Spoken, int]]:
+        """Find the words that may answer, with the worth of names; words to somebody else answer nothing."""
+        asker, sought = asked.line.speaker, self._addressed[asked.place]
+        following = self.spoken[
+            asked.place + 1 : asked.place + 1 + (_FAR if self.is_crowd else 2 * _LOOKED_AT)
+        ]
+        others = [one for one in following if one.line.speaker != asker]
+        for place, one in enumerate(others):
+            named = self._addressed[one.place]
+            is_sought = one.line.speaker == sought
+            may_answer = named == asker or (named is None and place < _LOOKED_AT)
+            if may_answer and (sought is None or is_sought):
+                yield one, _NAMES_ASKER * (named == asker) + _WAS_ASKED * is_sought
+
+    @cached_property
+    def _speakers(self) -> Mapping[str, str]:
+        """The speaker of each name, and of each first name that only one has."""
+        speakers = {one.line.speaker for one in self.spoken}
+        whole = {name_of(speaker).casefold(): speaker for speaker in speakers}
+        first = Counter(name.split()[0] for name in whole if name.strip())
+        short = {name.split()[0]: who for name, who in whole.items() if name.strip()}
+        return {name: who for name, who in short.items() if first[name] == 1} | whole
+
+    @cached_property
+    def _addressed(self) -> Sequence[str | None]:
+        """The speaker named by each of the words as the one spoken to."""
+        return [self._addressee(one.line) for one in self.spoken]
+
+    def _addressee(self, line: RenderedLine) -> str | None:
+        for name, is_marked in _vocatives(line.text):
+            who = self._speakers.get(name.casefold())
+            is_nick = not name.isalpha() or not name[1:].islower()
+            if who not in {None, line.speaker} and (is_marked or is_nick):
+                return who
+        return None
+
+
+def name_of(speaker: str) -> str:
+    """The name in a transcript's label: "Ana" of "Ana (user)"."""
+    return speaker.rpartition(" (")[0] or speaker
+
+
+def _vocatives(text: str) -> Iterator[tuple[str, bool]]:
+    """Find what may be a name of somebody spoken to, and whether a sign marks it."""
+    if found := _MARKED_FIRST.match(text):
+        yield found[1].strip(), True
+    if found := _BARE_FIRST.match(text):
+        yield found[2], bool(found[1])
+    if found := _MARKED_LAST.search(text[-_NAME_CHARS:]):
+        yield found[1].strip(), True
+
+
+def label_of(line: RenderedLine) -> str:
+    """Label words like the transcript: "[3] Ana (user):", or "[3 · 8 May 2023] Ana (user):"."""
+    return f"{line.number} {line.speaker}:"

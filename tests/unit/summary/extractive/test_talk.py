@@ -1,0 +1,130 @@
+"""Answers of a talk: in a crowd only words of the same conversation answer a question."""
+
+# ruff: noqa: RUF001 - talks in several scripts
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.answers import measure
+from context.conversation.transcript import render_transcript
+from context.summary.extractive.talk import Talk
+from tests.data import DATA
+from tests.unit.histories import make_message, number
+
+CROWD = [
+    ("Tux33", "can i use photoshop cs4 with wine?"),
+    ("skylarS", "kern, if you have enough mem you can vmware your windows partition"),
+    ("LeonSquall", "since the driver only supports windows"),
+    ("kern", "sKylarS hmm how much mem do i need?"),
+    ("LeonSquall", "wsgordon: the mem of the printer"),
+    ("wsgordon", "Tux33: cs2 works, cs4 does not start"),
+    ("skylarS", "kern: two gigabytes are plenty"),
+]
+
+
+def talk_of(said: Sequence[tuple[str, str]]) -> Talk:
+    bodies = [{"role": "user", "content": text, "name": name} for name, text in said]
+    return Talk.of(render_transcript(number(map(make_message, bodies))))
+
+
+def answer_to(said: Sequence[tuple[str, str]], place: int) -> str | None:
+    talk = talk_of(said)
+    found = talk.answer(talk.spoken[place], said[place][1])
+    return f"{found.label} {found.text}" if found else None
+
+
+def test_words_to_somebody_else_answer_no_question() -> None:
+    assert answer_to(CROWD, 0) == "[6] wsgordon (user): Tux33: cs2 works, cs4 does not start"
+
+
+def test_the_one_who_was_asked_answers() -> None:
+    assert answer_to(CROWD, 3) == "[7] skylarS (user): kern: two gigabytes are plenty"
+
+
+def test_a_question_that_nobody_answers_has_no_answer() -> None:
+    said = [*CROWD, ("pb11", "anybody know a good scanner?"), ("kern", "skylarS: thanks, I will try that")]
+    assert answer_to(said, 7) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "aside", "answer"),
+    [
+        ("Wann kommt der Kran am Montag?", "Marta, der Zaun steht.", "Jan: der Kran kommt um sieben."),
+        ("¿Cuándo llega la grúa el lunes?", "Marta, la valla está lista.", "Jan, la grúa llega a las siete."),
+        ("Когда приедет кран в понедельник?", "Marta: забор стоит.", "Jan, кран приедет в семь."),
+        ("起重机星期一几点到？", "Marta，围栏好了。", "Jan，起重机七点到。"),
+        ("When does the crane come on Monday?", "@Marta the fence stands.", "at seven, Jan"),
+    ],
+)
+def test_names_are_read_in_many_languages(asked: str, aside: str, answer: str) -> None:
+    said = [
+        ("Marta", "Ivo, hello there."),
+        ("Jan", asked),
+        ("Ivo", aside),
+        ("Marta", "Ivo, thank you."),
+        ("Ivo", answer),
+    ]
+    found = answer_to(said, 1)
+    assert found is not None
+    assert found.startswith("[5] Ivo")
+
+
+def test_two_people_answer_each_other_without_names() -> None:
+    said = [("Ana", "When does the ferry leave?"), ("Ben", "At noon, from pier four.")]
+    assert answer_to(said, 0) == "[2] Ben (user): At noon, from pier four."
+
+
+def test_people_of_a_meeting_who_name_nobody_answer_each_other() -> None:
+    said = [
+        ("Ana", "What does the remote cost?"),
+        ("Ben", "Twelve euros and a half."),
+        ("Cem", "We agreed on titanium."),
+        ("Ana", "Titanium is fine."),
+    ]
+    assert answer_to(said, 0) == "[2] Ben (user): Twelve euros and a half."
+
+
+def test_a_word_that_is_a_name_too_addresses_nobody_without_a_mark() -> None:
+    said = [
+        ("Will", "Ana, the boat is at the pier."),
+        ("Ana", "Where is the anchor of the boat?"),
+        ("Ivo", "Will the anchor hold the boat? The anchor of the boat is in the shed."),
+        ("Will", "ok"),
+    ]
+    talk = talk_of(said)
+    found = talk.answer(talk.spoken[1], said[1][1])
+    assert talk.is_crowd
+    assert found is not None
+    assert found.label == "[3] Ivo (user):"
+
+
+NAMES = ("ana", "Ben7", "c|m", "Dora")
+words = st.sampled_from(("the crane comes at seven", "when does the crane come?", "yes", "no crane", "ok?"))
+heads = st.sampled_from(("", *(f"{name}: " for name in NAMES), *(f"{name} " for name in NAMES)))
+
+
+@given(st.lists(st.tuples(st.sampled_from(NAMES), heads, words), min_size=2, max_size=20))
+def test_no_answer_is_the_askers_or_for_somebody_else(said: list[tuple[str, str, str]]) -> None:
+    talk = talk_of([(name, head + text) for name, head, text in said])
+    for spoken in talk.spoken:
+        found = talk.answer(spoken, spoken.line.text)
+        if found is None:
+            continue
+        place = int(found.label[1 : found.label.index("]")]) - 1
+        asker, (name, head, _) = said[spoken.place][0], said[place]
+        assert place > spoken.place
+        assert name != asker
+        if head.endswith(": ") and head[:-2] != name and head[:-2] in {one for one, *_ in said}:
+            assert head[:-2] == asker
+
+
+@pytest.mark.skipif(not (DATA / "irc_ubuntu").is_dir(), reason=f"no irc_ubuntu under {DATA}")
+def test_answers_in_crossing_conversations_are_of_the_questions_own() -> None:
+    tallies = measure(DATA / "irc_ubuntu/channels.jsonl.gz")
+    ours, next_words = tallies["ours"], tallies["next words"]
+    assert ours.questions >= 100
+    assert ours.right >= 2 * next_words.right
+    assert ours.right >= 0.85 * ours.answered
