@@ -126,8 +126,8 @@ def _parts(body: JsonObject, fit: Fitting) -> JsonObject:
     content = body.get("content")
     if not isinstance(content, list):
         return body
-    is_own = body.get("role") == "assistant" and not fit.target.shows_own_pictures
-    shown = [note_of(part, fit) if is_own else part for part in content]
+    is_shown = fit.target.shows_pictures_of(body.get("role"))
+    shown = [part if is_shown else note_of(part, fit) for part in content]
     parts = [each for part in shown for each in _fit_part(part, body.get("role"), fit)]
     if len(parts) == len(content) and all(a is b for a, b in zip(parts, content, strict=True)):
         return body

@@ -132,8 +132,8 @@ def _part_faults(body: JsonObject, target: Target) -> Iterator[str]:
         kind = str(part.get("type"))
         if role == "tool" and not target.takes_tool_pictures and _is_file(kind):
             yield "a picture or a file in a tool's result"
-        elif role == "assistant" and not target.shows_own_pictures and _is_file(kind):
-            yield "a picture or a file of the assistant"
+        elif not target.shows_pictures_of(role) and _is_file(kind):
+            yield "a picture or a file of the assistant or the platform"
         elif kind == "image_url" and isinstance(part.get(kind), str) and not target.takes_addresses:
             yield "an image without an object around its address"
         elif kind not in taken and (target.family is not ModelFamily.OTHER or kind in OF_OTHERS[target.wire]):

@@ -127,6 +127,11 @@ class Target:
         """True if an assistant's message may contain a picture or another file."""
         return self.form.is_chat and self.family not in _WORDS_ALONE
 
+    def shows_pictures_of(self, role: object) -> bool:
+        """Tell whether a chat message of a role may contain a picture or another file; a tool's is apart."""
+        is_own = role == "assistant" or (role in {"system", "developer"} and not self.leads_with_system)
+        return not is_own or self.shows_own_pictures
+
     @cached_property
     def takes_tool_pictures(self) -> bool:
         """True if a tool's result may contain a picture or another file."""

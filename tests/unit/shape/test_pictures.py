@@ -198,3 +198,22 @@ def test_a_file_by_its_address_or_id_stays(wire: Wire, part: JsonObject) -> None
     window = lay([body, said("Ok.")], "some-model", wire)
     assert part in sent(window)[0]["content"]
     assert not window.certificate.excluded
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+@pytest.mark.parametrize(
+    ("model", "stays"), [("gpt-4o", False), ("deepseek-vl2", False), ("gemini-2.5-pro", True)]
+)
+def test_a_picture_inside_an_instruction_becomes_a_note_where_it_is_refused(
+    role: str, model: str, stays: bool
+) -> None:
+    """OpenAI reads pictures of users alone; for Gemini the instruction is written as a user's."""
+    body = {"role": role, "content": [words(Wire.OPENAI, "Look."), picture(Wire.OPENAI, png(8, 8))]}
+    window = lay([HELLO, said("Ok."), body, HELLO, said("Ok.")], model)
+    [told] = [one for one in sent(window) if "Look." in json.dumps(one)]
+    assert ("image_url" in json.dumps(told)) is stays
+    assert ("not shown" in json.dumps(told)) is not stays
+    assert window.certificate.accepted_shape.accepted
+    assert ("media" in {one.kind for one in window.certificate.losses}) is not stays
+    fault = "messages[0]: a picture or a file of the assistant or the platform"
+    assert (fault in check_shape([body], target_of(Wire.OPENAI, model))) is not stays
