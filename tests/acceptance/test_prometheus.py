@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -93,9 +92,11 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
 
 
 def is_scraped(port: int, ask: Ask) -> bool:
-    with socket.socket() as probe:
-        if probe.connect_ex(("127.0.0.1", port)):
+    try:
+        if not httpx.get(f"http://127.0.0.1:{port}/-/ready").is_success:
             return False
+    except httpx.TransportError:
+        return False
     return [one["health"] for one in ask("targets")["activeTargets"]] == ["up"]
 
 
