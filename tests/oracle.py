@@ -170,12 +170,15 @@ def _forgotten_work(db: psycopg.Connection[DictRow], overdue_s: float) -> Iterat
 
 
 def _never_summarized(db: psycopg.Connection[DictRow], raw_messages: int) -> Iterator[str]:
-    """Sessions that are long enough, and that nobody works for or has a word to say of."""
+    """Sessions that are long enough, and that nobody works for or has a word to say of.
+
+    A prepared summary counts: while a window fits, it may wait until the window is full.
+    """
     query = """
-        select session_id, last_seq - greatest(start_seq, summarized_seq, cut_seq) as raw, last_outcome
+        select session_id, last_seq - greatest(start_seq, summarized_seq, prepared_seq, cut_seq) as raw, last_outcome
         from session left join due_work as work
             on work.tenant_id = session.tenant_id and kind = 'summarize' and key = session_id
-        where last_seq - greatest(start_seq, summarized_seq, cut_seq) >= %(raw)s
+        where last_seq - greatest(start_seq, summarized_seq, prepared_seq, cut_seq) >= %(raw)s
             and (work.state is null or work.state = 'idle')
             and coalesce(last_outcome, '') !~ %(told)s
     """
