@@ -175,7 +175,8 @@ def _never_summarized(db: psycopg.Connection[DictRow], raw_messages: int) -> Ite
     A prepared summary counts: while a window fits, it may wait until the window is full.
     """
     query = """
-        select session_id, last_seq - greatest(start_seq, summarized_seq, prepared_seq, cut_seq) as raw, last_outcome
+        select session_id, last_outcome,
+            last_seq - greatest(start_seq, summarized_seq, prepared_seq, cut_seq) as raw
         from session left join due_work as work
             on work.tenant_id = session.tenant_id and kind = 'summarize' and key = session_id
         where last_seq - greatest(start_seq, summarized_seq, prepared_seq, cut_seq) >= %(raw)s
