@@ -43,7 +43,7 @@ class RecallLimits:
         free_share: The share of the room that it takes where all else fits, [0, 1].
         rest_share: The share of the room that it takes once all else has its room, [0, 1].
         most_tokens: The most in any window, >= `tokens`.
-        tight_most_tokens: The most where older turns do not fit, >= `tokens`.
+        tight_most_tokens: The most where older turns do not fit, and of `rest_share`, >= `tokens`.
         least_score: What the best passage must score, by the share of the question that is known, >= 0.
     """
 
@@ -76,7 +76,7 @@ class RecallLimits:
     def rest_cap(self, rest: int) -> int:
         """Say how many tokens recall may take of a room that nothing else needs; 0 where that is small."""
         roomy = not self.is_skipped and rest >= self.tokens
-        return min(int(rest * self.rest_share), self.most_tokens) if roomy else 0
+        return min(int(rest * self.rest_share), self.tight_most_tokens) if roomy else 0
 
     def share_of(self, room: int, free: int) -> int:
         """Say the same for other sessions: no least in a full window, and the free room up to `tokens`."""

@@ -244,7 +244,7 @@ def test_the_cap_of_the_rest_is_a_share_of_it_and_never_above_the_most(
     allowed: RecallLimits, rest: int
 ) -> None:
     cap = allowed.rest_cap(rest)
-    assert 0 <= cap <= min(max(rest, 0), allowed.most_tokens)
+    assert 0 <= cap <= min(max(rest, 0), allowed.tight_most_tokens)
     assert cap == 0 or rest >= allowed.tokens > 0
 
 
