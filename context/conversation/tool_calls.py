@@ -56,7 +56,8 @@ _FAILURE = re.compile(
     r"\A[\s\[(>*#-]*(?:uncaught |unhandled |fatal |tool |internal )?[\w.]{0,40}(?:error|exception|failure)s?"
     r"(?=\s*(?:[:\[(!]|\Z)|[ \t]*\n|\s+(?:in|at|on|while|when|executing|calling|running|occurred|code)\b)"
     r"|\A\s*(?:traceback \(most recent|fatal:|failed\b|failure\b|could not\b|cannot\b|command aborted"
-    r"|permission denied|success: false|\{\s*\"(?:error|isError)\"\s*:(?!\s*(?:null|false|\"\")))"
+    r"|permission denied|success: false|\{\s*\"(?:error|isError)\"\s*:(?!\s*(?:null|false|\"\"))"
+    r"|\{\s*\"(?:ok|success|succeeded)\"\s*:\s*false\b|\{\s*\"status\"\s*:\s*\"(?:failed|failure|error)\")"
     r"|(?:exited with|exit) code:? [1-9]\d{0,2}\s*\Z|is_?error(?:\"\s*:\s*|=)true[\s)}]*\Z",
     re.IGNORECASE,
 )

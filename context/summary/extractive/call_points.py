@@ -202,6 +202,8 @@ def _call_text(calls: list[_Call], *, has_facts: bool) -> str:
     text = speaker + plain_numbers(_short_call(call)) + (f" x{len(calls)}" if len(calls) > 1 else "")
     if call.outcome is None:
         return f"{text} -> ?"
+    if not call.is_open and any(one.outcome is not None and one.outcome.failed for one in calls):
+        text += " -> error"
     if has_facts:
         return f"{text} -> ok"
     outcome = plain_numbers(one_line(_telling_part(call.outcome), _OUTCOME_CHARS))

@@ -150,7 +150,7 @@ class Talk:
             return None
         best: tuple[int, SpokenAnswer] | None = None
         least = _LEAST_BOND if self.is_crowd else 0
-        for other, bond in self._answering(asked):
+        for other, bond in self._answering(asked, question):
             for statement in other.statements[: 2 * _LOOKED_AT]:
                 if is_question(statement):
                     continue
@@ -165,9 +165,10 @@ class Talk:
         named = sum(one is not None for one in self._addressed)
         return len(set(self._speakers.values())) > _PAIR and named >= _CROWD_SHARE * len(self.spoken)
 
-    def _answering(self, asked: Spoken) -> Iterator[tuple[Spoken, int]]:
+    def _answering(self, asked: Spoken, question: str) -> Iterator[tuple[Spoken, int]]:
         """Find the words that may answer, with the worth of names; words to somebody else answer nothing."""
-        asker, sought = asked.line.speaker, self._addressed[asked.place]
+        asker = asked.line.speaker
+        sought = self._addressee(question, asker) or self._addressed[asked.place]
         following = self.spoken[
             asked.place + 1 : asked.place + 1 + (_FAR if self.is_crowd else 2 * _LOOKED_AT)
         ]
@@ -191,13 +192,14 @@ class Talk:
     @cached_property
     def _addressed(self) -> Sequence[str | None]:
         """The speaker named by each of the words as the one spoken to."""
-        return [self._addressee(one.line) for one in self.spoken]
+        return [self._addressee(one.line.text, one.line.speaker) for one in self.spoken]
 
-    def _addressee(self, line: RenderedLine) -> str | None:
-        for name, is_marked in _vocatives(line.text):
+    def _addressee(self, text: str, speaker: str) -> str | None:
+        """Find the one spoken to, in a message or in one of its questions."""
+        for name, is_marked in _vocatives(text):
             who = self._speakers.get(name.casefold())
             is_nick = not name.isalpha() or not name[1:].islower()
-            if who not in {None, line.speaker} and (is_marked or is_nick):
+            if who not in {None, speaker} and (is_marked or is_nick):
                 return who
         return None
 

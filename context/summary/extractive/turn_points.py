@@ -108,6 +108,8 @@ _ONE = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)\b")
+_CITED = re.compile(r"\[\d[^\[\]\n]{0,40}\]")
+"""The number of a message, as before an answer: nobody's value."""
 _MOST_TERMS = 14
 _REMEMBERED = 6
 """Number of newest statements compared for each term: older values have changed since."""
@@ -168,7 +170,7 @@ def _told(point: Point, points: Sequence[Point], change: tuple[int, str, str]) -
 
 
 def _valued(at: int, statement: str) -> _Valued | None:
-    rest, values = statement, list[tuple[str, str]]()
+    rest, values = _CITED.sub(" ", statement), list[tuple[str, str]]()
     for kind, pattern in _VALUE.items():
         values.extend((kind, found[0].strip()) for found in pattern.finditer(rest))
         rest = pattern.sub(" ; ", rest)

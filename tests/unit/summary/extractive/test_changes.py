@@ -61,3 +61,15 @@ def test_the_values_of_two_people_are_no_change() -> None:
         len(texts(("Ana (user)", "I paid $20 for my ticket."), ("Bo (user)", "I paid $25 for my ticket.")))
         == 2
     )
+
+
+def test_the_number_of_a_message_is_nobodys_value() -> None:
+    """An answer stands behind its message's number."""
+    before = (
+        "How was the talk with the movers from town? -> [14] assistant: The talk with the movers was fine."
+    )
+    now = "How was the talk with the movers from town? -> [24] assistant: The talk with the movers was fine now."
+    assert texts(("Ana (user)", before), ("Ana (user)", now)) == [
+        f"[10] Ana (user): {before}",
+        f"[20] Ana (user): {now}",
+    ]

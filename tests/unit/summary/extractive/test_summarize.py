@@ -98,6 +98,14 @@ def test_a_failure_that_was_overcome_is_open_no_more() -> None:
     assert "write(" not in points(ask(lines, budget=600), Section.OPEN)
 
 
+def test_a_failure_before_a_success_of_the_same_subject_is_told() -> None:
+    failed = called(9, 'book(place="sauna", day="Thu")', "Error: closed on Thursdays", failed=True)
+    lines = (*CHAT, *failed, *called(11, 'book(place="sauna", day="Fri")', "booked"), *FILLER)
+    assert 'book(place="sauna", day="Fri") x2 -> error -> ok: booked' in points(
+        ask(lines, budget=600), Section.DONE
+    )
+
+
 def test_a_failure_of_the_last_summary_is_settled_by_a_later_success() -> None:
     first = ask((*CHAT, *FILLER), budget=600)
     later = (*called(70, 'write(path="/srv/importer.py")', "written"), *FILLER)

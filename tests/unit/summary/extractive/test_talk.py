@@ -44,6 +44,18 @@ def test_the_one_who_was_asked_answers() -> None:
     assert answer_to(CROWD, 3) == "[7] skylarS (user): kern: two gigabytes are plenty"
 
 
+def test_each_question_of_a_message_goes_to_the_one_it_names() -> None:
+    said = [
+        ("Ines", "Wanjiru, what is your shoe size for the boots? Tobias, does the projector work?"),
+        ("Callum", "Elif, the bus is late."),
+        ("Tobias", "Ines, the projector does not work, the size of the lamp is wrong."),
+        ("Wanjiru", "Ines, size 39."),
+    ]
+    talk = talk_of(said)
+    found = [talk.answer(talk.spoken[0], one) for one in talk.spoken[0].statements]
+    assert [one.label if one else None for one in found] == ["[4] Wanjiru (user):", "[3] Tobias (user):"]
+
+
 def test_a_question_that_nobody_answers_has_no_answer() -> None:
     said = [*CROWD, ("pb11", "anybody know a good scanner?"), ("kern", "skylarS: thanks, I will try that")]
     assert answer_to(said, 7) is None
