@@ -184,7 +184,7 @@ def _why_not_asked(question: ArtifactQuestion) -> str:
     """Give the reason for no plan; a dry run gives the reason of the real request."""
     if not _is_in_time(question):
         return "too-late"
-    return NOT_READY if question.is_trial else "not-asked"
+    return NOT_READY if not question.asks_plans else "not-asked"
 
 
 def _ask(
@@ -198,12 +198,11 @@ def _ask(
 
     A question answered by the present request is not planned: the plan would come too late. A failed plan is
     requested again by a waiting caller, after a while, and for another planner model. The question may
-    contain words of stored
-    messages: after their change or erasure, no plan is requested.
+    contain words of stored messages: after their change or erasure, no plan is requested.
     """
     session_id = session.session_id
     found = stored.find_plan(key) if stored else None
-    if question.is_trial or not _is_asked(question, key, found):
+    if not question.asks_plans or not _is_asked(question, key, found):
         return found
     try:
         with best_effort_transaction() as db:

@@ -105,7 +105,7 @@ class ArtifactQuestion:
         shown: Artifacts already whole in the window.
         goes_on: True if the request answers calls, so that its turn continues and repeats the question.
         by_rule: True to ignore models' summaries and plans.
-        is_trial: True for a trial: no plan is requested.
+        asks_plans: False to request no plan.
         in_force: Maker of exactly matching summaries.
         arrivals: Decision about what arrived within the turn; None to show everything.
         cached_share: Price of a cached token as a share of the input price; 0 without a cache, or for a
@@ -124,7 +124,7 @@ class ArtifactQuestion:
     shown: frozenset[str] = frozenset()
     goes_on: bool = False
     by_rule: bool = False
-    is_trial: bool = False
+    asks_plans: bool = True
     in_force: Maker = ANYBODY
     arrivals: Arrivals | None = None
     cached_share: float = 0.0

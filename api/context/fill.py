@@ -213,7 +213,7 @@ def _select(
             shown=shown,
             goes_on=any(message.answer_ids for message in given.new),
             by_rule=prepared.variant.shows_whole,
-            is_trial=not prepared.variant.asks_plans,
+            asks_plans=prepared.variant.asks_plans,
             in_force=find_maker(chosen.summarizer),
             arrivals=arrivals_in(tenant_id, request.model, session, [*going_on, *given.new]),
             cached_share=0.0 if prepared.budget.is_narrowed else cached_share(tenant_id, request.model),

@@ -168,5 +168,5 @@ def _judge(
         called=called,
         matched=match_tools(offered, question),
         kind=request.kind,
-        is_trial=not loaded.variant.records,
+        records=loaded.variant.records,
     )

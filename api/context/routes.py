@@ -66,25 +66,24 @@ def read_context(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with the newest summary in force, artifacts and the raw turns after, within the budget."""
     caller = call.caller("read")
     request = call.body(ContextCall)
-    return answer_context(caller.tenant_id, session_id, request, is_trial=request.dry_run)
+    return answer_context(caller.tenant_id, session_id, request)
 
 
-def answer_context(
-    tenant_id: UUID, session_id: str, request: ContextRequest, *, is_trial: bool = False
-) -> Response:
+def answer_context(tenant_id: UUID, session_id: str, request: ContextCall) -> Response:
     """Answer a context request, without model calls and without waiting for optional work.
+
+    A dry run has the same answer, but nothing is recorded, and no work is waited for.
 
     Args:
         tenant_id: The caller's tenant.
         session_id: The session to continue.
         request: The request.
-        is_trial: True for a trial: the answer is the same, but nothing is recorded, and no work is waited
-            for.
 
     Raises:
         AfterturnError: The request cannot be answered, with the reason.
     """
-    if is_trial:
+    records = not request.dry_run
+    if request.dry_run:
         request = request.model_copy(update={"wait_ms": 0})
     wait_for_turn(tenant_id, session_id, request.after_turn, request.wait_ms)
     part = find_new_part(tenant_id, session_id, request)
@@ -95,12 +94,12 @@ def answer_context(
     connection = nullcontext() if request.wait_ms else one_reading_connection()
     with connection, counting_with(_line_counts.find(tenant_id, lambda: LineCounts(_MOST_LINES))):
         shadow = shadow_of(tenant_id)
-        variant = WindowVariant(shadow.applied, records=not is_trial, asks_plans=not is_trial)
+        variant = WindowVariant(shadow.applied, records=records, asks_plans=records)
         loaded = load_request(tenant_id, session_id, part, parsed, variant)
         prepared, activation = _settled(prepare(loaded))
         filled = build_window(prepared)
         answer = respond(filled, activation, shadow=shadow.members)
-        if not is_trial:
+        if records:
             _conclude(answer, filled, shadow)
     return answer
 
@@ -229,9 +228,7 @@ class _Batch:
         began = time.monotonic()
         patient = request.model_copy(update={"wait_ms": min(request.wait_ms, left_ms)})
         try:
-            found = answer_context(
-                self._caller.tenant_id, request.session_id, patient, is_trial=request.dry_run
-            )
+            found = answer_context(self._caller.tenant_id, request.session_id, patient)
         finally:
             if request.wait_ms:
                 self._waited_ms += int((time.monotonic() - began) * 1_000)

@@ -136,7 +136,7 @@ def preflight_for(
     called: Collection[str] = (),
     matched: MatchedTools = NOTHING_MATCHED,
     kind: RequestKind = RequestKind.USER,
-    is_trial: bool = False,
+    records: bool = True,
 ) -> PreflightResult:
     """Classify a new message by the tenant's policy, and log the result without any text.
 
@@ -149,7 +149,7 @@ def preflight_for(
         called: Tools called in the kept history; kept in any case.
         matched: Tools matched by the message's own words; the best outside of all categories are kept too.
         kind: Origin of the request.
-        is_trial: True for a trial: neither counted, logged nor recorded.
+        records: False to neither count, log nor record the result.
     """
     began = time.perf_counter()
     policy = policy_of(tenant_id)
@@ -175,7 +175,7 @@ def preflight_for(
     config = policy.config
     stay = {*pinned, *config.always_include}
     found = by_words(found, tools, matched, pinned=stay, known=config.known_tools)
-    if is_trial:
+    if not records:
         return PreflightResult(found)
     count(Counted.PREFLIGHT, _outcome(found))
     _log(session_id, found, tools, spent_ms=(time.perf_counter() - began) * 1000)
