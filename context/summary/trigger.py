@@ -82,6 +82,9 @@ NEWEST_SHARE = 0.125
 FIRST_NOTES_TOKENS = 1_500
 """Likely tokens of a first summary."""
 
+BEHIND_A_SUMMARY = 0.5
+"""Part of `Thresholds.price_share` that stays raw whatever it costs once a summary stands before it."""
+
 LEAST_KEPT = 0.5
 """Smallest share of the history kept raw that stays raw however full the window is."""
 
@@ -101,7 +104,8 @@ class Thresholds:
         least_share: Share of the window below which no number of messages makes a summary due, [0, 1].
         least_tokens: Tokens below which no number of messages makes a summary or a cut due, >= 0; and the
             least growth after a cut for which a summary is due where each token is paid for often.
-        price_share: Share of the window up to which the price of history makes no summary due, [0, 1].
+        price_share: Share of the window up to which the price of history makes no summary due, [0, 1];
+            behind a summary half of it.
     """
 
     message_count: int = 60
@@ -239,7 +243,10 @@ def _pays(load: Load, budget: Budget, thresholds: Thresholds) -> bool:
     keep = _keep_tokens(load, budget, thresholds)
     raw = load.price(load.raw_tokens)
     growth = raw - keep
-    if growth <= thresholds.least_tokens or raw <= budget.used_window * thresholds.price_share:
+    if growth <= thresholds.least_tokens:
+        return False
+    share = thresholds.price_share * (BEHIND_A_SUMMARY if load.summary_tokens else 1)
+    if raw <= budget.used_window * share:
         return False
     rule = cache_rule(load.model)
     paid = rule.read_share * (growth / 2) * (load.raw_messages / 2)

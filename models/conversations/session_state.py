@@ -42,7 +42,7 @@ class CompressionSettings(Settings):
     summarize_price_share: float = Field(
         0.2,
         description="Share of the window up to which the price of history makes no summary due, in turns "
-        "of steps and in a usual budget.",
+        "of steps and in a usual budget; behind a summary half of it.",
     )
     summarize_debounce_s: float = Field(
         1.0, ge=0, description="Merge turns within this many seconds into one job."

@@ -258,6 +258,15 @@ def test_an_agents_history_in_a_fifth_of_its_window_stays_raw_whatever_it_costs(
     assert find_trigger(loads[0], budget, Thresholds(price_share=0)) is Trigger.PRICE
 
 
+@pytest.mark.parametrize("window", [64_000, 128_000, 400_000])
+def test_an_agents_history_behind_a_summary_stays_raw_in_half_of_that(window: int) -> None:
+    share, budget = window // 10, Budget(window, 1_000)
+    behind: dict[str, Any] = {"model": "gpt-4o", "summary_tokens": 2_000, **STEPS}
+    found = [find_trigger(Load(300, tokens, **behind), budget, Thresholds()) for tokens in (share, share + 1)]
+    assert found == [None, Trigger.PRICE]
+    assert find_trigger(Load(300, share + 1, model="gpt-4o", **STEPS), budget, Thresholds()) is None
+
+
 def test_history_stays_raw_for_longer_where_cached_tokens_are_cheap() -> None:
     """A cached token of gpt-4o costs a half of the price, of gpt-4.1 a quarter, of gpt-5 a tenth."""
     due = [
