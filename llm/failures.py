@@ -70,6 +70,13 @@ _KINDS: dict[Cause, FailureKind] = {
 _WAITING_HELPS = frozenset({FailureKind.RETRY_AFTER, FailureKind.RETRY_BACKOFF})
 _PARKING = frozenset({Cause.AUTH, Cause.MISSING_MODEL, Cause.BILLING})
 _TRANSIENT = frozenset({Cause.RATE_LIMIT, Cause.SERVER, Cause.CONNECTION, Cause.TIMEOUT, Cause.BAD_RESPONSE})
+UNANSWERED = frozenset(
+    {
+        *(Cause.RATE_LIMIT, Cause.SERVER, Cause.CONNECTION, Cause.CONTEXT_LENGTH, Cause.AUTH),
+        *(Cause.MISSING_MODEL, Cause.INVALID_REQUEST, Cause.BILLING, Cause.INTERRUPTED),
+    }
+)
+"""Failures that say nothing of the time that an answer takes."""
 _MAYBE_BILLED = frozenset({Cause.TIMEOUT, Cause.BAD_RESPONSE, Cause.INTERRUPTED, Cause.TOO_LONG})
 
 MOST_ERROR_CHARS = 20_000

@@ -18,7 +18,7 @@ from context.errors import AfterturnError
 from context.tokens.text import count_text
 from llm import litellm_client as door
 from llm.call import RawReply, ask, traced
-from llm.failures import Cause, FailureKind, LlmFailure
+from llm.failures import UNANSWERED, Cause, FailureKind, LlmFailure
 from llm.pricing import FREE, Price, billed_usd, cost_usd, count_call, count_denial, find_price, judged_by
 from llm.requests import CompletionReply, CompletionRequest, Usage, answer
 from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
@@ -186,7 +186,12 @@ class Gateway:
         """Return the deadline of a call, longer after timeouts in any process: the ledger remembers."""
         with self._transaction() as db:
             timeouts = failures_in_a_row(
-                Scope(db, request.tenant_id), request.model, request.work_id, Cause.TIMEOUT, now=self._now(db)
+                Scope(db, request.tenant_id),
+                request.model,
+                request.work_id,
+                Cause.TIMEOUT,
+                passed_over=UNANSWERED,
+                now=self._now(db),
             )
         return self._settings.deadline_s(request.input_tokens, request.max_output_tokens, timeouts=timeouts)
 

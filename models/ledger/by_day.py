@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import takewhile
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Date, Numeric, select, true
+from sqlalchemy import BigInteger, Date, Numeric, func, select, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, TenantKey
@@ -128,34 +128,37 @@ def calls_of_work(scope: Scope, work_id: int, *, since: datetime) -> WorkCalls:
 
 
 NEWEST_CALLS = 20
-"""Number of a model's newest calls searched for failures in a row."""
+"""Number of the newest calls of a model, and of a piece of work, searched for failures in a row."""
 
 
-def failures_in_a_row(scope: Scope, model: str, work_id: int | None, failure: str, *, now: datetime) -> int:
+def failures_in_a_row(
+    scope: Scope, model: str, work_id: int | None, failure: str, *, passed_over: Iterable[str], now: datetime
+) -> int:
     """Count a tenant's newest calls of a model that all ended with one failure, within a day.
 
-    The calls of the same work count apart too, since short calls of other work may succeed in between.
+    The calls of the same work count apart too, since many short calls of other work may succeed in between.
 
     Args:
         scope: The transaction and its tenant.
         model: The model.
         work_id: The work; None for a call without work.
         failure: The failure.
+        passed_over: Failures that neither count nor end the count.
         now: The time.
 
     Returns:
         The larger of both numbers, `NEWEST_CALLS` at most.
     """
     newest = (
-        select(LlmCall.work_id, LlmCall.failure)
+        select(LlmCall.failure)
         .where(LlmCall.tenant_id == scope.tenant_id, LlmCall.created_at >= now - timedelta(days=1))
         .where(LlmCall.model == model, LlmCall.state.in_([CallState.OK, CallState.FAILED]))
+        .where(func.coalesce(LlmCall.failure, "").not_in(list(passed_over)))
         .order_by(LlmCall.created_at.desc(), LlmCall.call_id.desc())
         .limit(NEWEST_CALLS)
     )
-    ends = [(row.work_id, row.failure) for row in scope.db.execute(newest)]
-    own = [end for of_work, end in ends if of_work == work_id]
-    return max(_leading([end for _, end in ends], failure), _leading(own, failure))
+    either = (newest, newest.where(LlmCall.work_id == work_id))
+    return max(_leading(scope.db.scalars(calls), failure) for calls in either)
 
 
 def _leading(ends: Iterable[str | None], failure: str) -> int:

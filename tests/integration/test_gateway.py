@@ -553,7 +553,9 @@ def test_a_wire_that_ends_before_the_waiting_tells_of_the_same_deadline(
     [
         ([("timeout", 7), ("timeout", 7)], 8.0),
         ([("timeout", 7), (None, 7)], 2.0),
-        ([("timeout", 7), ("server", 7)], 2.0),
+        ([("timeout", 7), ("no-content", 7)], 2.0),
+        ([("timeout", 7), ("server", 7), ("interrupted", 7), ("rate-limit", 7)], 4.0),
+        ([("timeout", 7), ("timeout", 7), *[(None, 8)] * 25], 8.0),
         ([("timeout", 7), (None, 8), (None, 9)], 4.0),
         ([("timeout", 8), ("timeout", 9)], 8.0),
         ([("timeout", 8), (None, 9)], 2.0),

@@ -1,12 +1,14 @@
 """The model is slow, down, overrun, rude or wrong: history stays as it was, and nobody asks in a loop."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from afterturn.stack.roles import StackRole
 from llm.scripted import Mode, Step
+from tests.acceptance.faults.processes import background
 from tests.acceptance.platform import SOON_S, Platform, children_of
 from tests.waiting import wait_until
 
@@ -68,6 +70,48 @@ def test_a_fault_that_passes_delays_a_summary_and_no_more(platform: Platform, fa
     platform.is_summarized(session_id)
     assert platform.calls(session_id)[-1] == "ok"
     assert platform.model.count - before <= MOST_TRIES
+
+
+HASTY = {
+    "AFTERTURN_LLM_CONNECT_TIMEOUT_S": "1",
+    "AFTERTURN_LLM_DEADLINE_BASE_S": "2",
+    "AFTERTURN_LLM_DEADLINE_PER_1K_S": "0",
+    "AFTERTURN_LLM_OUTPUT_TOKENS_PER_S": "1e9",
+    "AFTERTURN_LLM_DEADLINE_MAX_S": "100",
+    "AFTERTURN_LLM_LOST_AFTER_S": "200",
+    "AFTERTURN_LLM_BREAKER_FAILURES": "99",
+}
+"""A first deadline of two seconds, and nothing that keeps a second call waiting for long."""
+
+CUT_CALLS = "select detail from llm_call where session_id = %s and failure = 'timeout' order by created_at"
+
+
+def test_a_new_worker_waits_longer_than_the_one_whose_call_was_cut(
+    platform: Platform, tmp_path: Path
+) -> None:
+    """Each cut call is in the ledger, and every process reads its deadline there: a restart forgets nothing.
+
+    Red without "models: a deadline grows after a timeout".
+    """
+    platform.model.script.set_default(Step(Mode.HANG))
+    try:
+        for number in (1, 2):
+            place = tmp_path / str(number)
+            place.mkdir()
+            with background(platform, place, HASTY):
+                if number == 1:
+                    platform.talk("slow")
+                wait_until(
+                    lambda most=number: len(platform.rows(CUT_CALLS, "slow")) >= most,  # type: ignore[misc]
+                    within_s=SOON_S,
+                    what="a call is cut",
+                )
+        cut = [detail for (detail,) in platform.rows(CUT_CALLS, "slow")]
+        assert cut[:2] == ["no answer within 2 s", "no answer within 4 s"]
+    finally:
+        platform.model.script.set_default(Step(Mode.SUMMARY))
+        platform.model.release()
+    platform.is_summarized("slow")
 
 
 @pytest.mark.parametrize("fault", usual_and_seldom(USELESS))

@@ -203,4 +203,11 @@ GUARDS = (
         "",
         ("tests/integration/test_retention.py", "tests/integration/test_retention_runs.py"),
     ),
+    Guard(
+        "models: a deadline grows after a timeout",
+        "llm/gateway.py",
+        "request.max_output_tokens, timeouts=timeouts)",
+        "request.max_output_tokens, timeouts=0)",
+        ("tests/integration/test_gateway.py",),
+    ),
 )
