@@ -21,7 +21,7 @@ from api.context.tools import (
 )
 from api.preflight.decide import Conversation, PreflightResult, preflight_for
 from context.catalog.fit import CatalogOverBudgetError
-from context.conversation.turns import open_turn_of
+from context.conversation.turns import open_turn_of, parse_turn_boundaries
 from context.preflight.choose_tools import cut_skills
 from context.preflight.config import KNOWN_TOOLS
 from context.preflight.types import (
@@ -33,7 +33,7 @@ from context.preflight.types import (
     unfiltered,
     with_hint_at_its_end,
 )
-from context.providers.prompt_cache import keeps_list_of_tools
+from context.providers.prompt_cache import SECOND_TURN_SHARE, keeps_list_of_tools
 from context.recall.ranking import find_question
 from context.shadow.verdict import ShadowPart
 from context.types import Message
@@ -132,12 +132,19 @@ def _keeps_tools(
     ladder = ladder_of(offered)
     fewer = [place for place, name in enumerate(ladder.names) if name in stay]
     before = tail[: len(tail) - len(open_turn_of(tail, given.new))]
+    rule = learned_rule(tenant_id, model)
     return keeps_list_of_tools(
         all_tokens=ladder.size(range(ladder.entries), 0).tokens,
         fewer_tokens=ladder.size(fewer, 0).tokens,
         prefix_tokens=sum(message.tokens for message in before) + len(given.prompt) // CHARS_A_TOKEN,
-        rule=learned_rule(tenant_id, model),
+        rule=rule.as_found(SECOND_TURN_SHARE) if _is_first_turn(loaded, tail) else rule,
     )
+
+
+def _is_first_turn(loaded: LoadedRequest, tail: Sequence[Message]) -> bool:
+    """Tell whether no turn of the session came before the request's own."""
+    turns = loaded.standing.session.last_turn_index if loaded.standing else 0
+    return turns <= 1 and len(parse_turn_boundaries([*tail, *loaded.parsed.new])) == 1
 
 
 def _as_sent(judged: PreflightResult, chosen: ChosenTools, offered: ToolOffer) -> PreflightResult:

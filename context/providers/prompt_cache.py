@@ -134,6 +134,10 @@ def cache_rule(model: str | None) -> CacheRule:
     return CACHE_RULES.get(rule_key(model, CACHE_RULES), CACHE_RULES[ModelFamily.OTHER])
 
 
+SECOND_TURN_SHARE = 0.75
+"""Share of sessions assumed to read the first turn's list of tools again, in a second turn."""
+
+
 def keeps_list_of_tools(*, all_tokens: int, fewer_tokens: int, prefix_tokens: int, rule: CacheRule) -> bool:
     """Decide whether to send all tools although fewer would do.
 

@@ -11,6 +11,7 @@ from tests.integration.test_tools_context import TOOLS, names, tool
 
 MARK = "cache_control"
 CLAUDE = "claude-sonnet-4-5"
+TEXT = {"type": "string"}
 LONG = "The pallet stands in hall seven and waits for its papers. " * 150
 
 
@@ -123,6 +124,45 @@ def test_a_long_session_keeps_its_list_of_tools_and_says_why(platform: Platform)
     assert len(names(kept)) == len(TOOLS)
     assert "cache.keeps_the_list_of_tools" in kept["preflight"]["reasons"]
     assert kept["utilization"]["tools"]["filtered"] == []
+
+
+CROWD = [
+    tool(f"{verb}_{thing}", "Does one thing with one kind of object, and tells how it went.", of=TEXT)
+    for verb in ("create", "list", "update", "delete", "search", "get", "archive", "share", "play")
+    for thing in ("invoice", "calendar", "ticket", "parcel", "survey", "forum", "mail", "video", "song", "map")
+]
+
+
+@pytest.mark.parametrize("model", ["gpt-5", CLAUDE])
+def test_the_first_turn_of_a_session_sends_the_tools_that_bear_on_it(platform: Platform, model: str) -> None:
+    """Nothing of the session is cached yet; a turn's steps keep one list, and later turns have all of it."""
+    asked = {"model": model, "tools": CROWD, "context_window": 64_000}
+    first = platform.ask("play a song", **asked)
+    assert "play_song" in names(first)
+    assert len(names(first)) < len(CROWD) / 2
+    body = {**asked, "messages": called("play a song", "play_song")}
+    step = platform.client.post(f"/v1/sessions/{platform.session_id}/context", json=body).json()
+    assert names(step) == names(first)
+    platform.turn(LONG)
+    later = platform.ask("play a song", **asked)
+    assert len(names(later)) == len(CROWD)
+    assert "cache.keeps_the_list_of_tools" in later["preflight"]["reasons"]
+
+
+def test_a_first_turn_keeps_all_tools_where_a_long_system_prompt_stands_behind_them(
+    platform: Platform,
+) -> None:
+    asked = {"model": "gpt-5", "tools": CROWD, "context_window": 64_000, "system_prompt": LONG * 3}
+    assert len(names(platform.ask("play a song", **asked))) == len(CROWD)
+
+
+def called(question: str, name: str) -> list[dict[str, Any]]:
+    call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": "{}"}}
+    return [
+        {"role": "user", "content": question},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "It plays."},
+    ]
 
 
 def test_what_the_provider_should_find_is_what_stayed_the_same(platform: Platform) -> None:
