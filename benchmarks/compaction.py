@@ -1,23 +1,31 @@
 """Measure what compaction leaves of real catalogs, beside cutting their text off where the budget ends.
 
-python -m benchmarks.compaction
+python -m benchmarks.compaction [--door 80]
 
 For each tier: bytes, tokens, entries shown, whether it is still JSON, the share of the needed tools that the
 model gets to see, and the time of ranking and fitting together.
+
+With `--door`, catalogs are put into a running stack, and so many questions of each ask for it in tier C. Each
+shown text is read back as a catalog and ranked by words, beside whole entries of the same ranking.
 """
 
+import argparse
 import json
 import re
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median
 from typing import Any
 
+import httpx
 from rich.console import Console
 from rich.table import Table
 
+from afterturn.stack.roles import SERVERS, StackRole
+from afterturn.stack.stack import Stack
 from benchmarks.report import save
 from benchmarks.whole_catalog import project_catalog
 from context.catalog.compact import Ladder
@@ -36,6 +44,14 @@ TIERS = {
     "C": (CatalogBudget(12_000, 10_000), 12),
 }
 """What a catalog may take of each tier, and how many entries of one that does not fit are shown."""
+
+SMALL_MODEL = "some-small-model"
+"""A model without a profile: tier C."""
+
+CUTS = (1, 5, 15, 1_000)
+
+MOST_INTENT_CHARS = 4_000
+"""A small model's window holds a catalog beside so long a question."""
 
 _NAMED = re.compile(r'"(?:id|name|title)":"((?:[^"\\]|\\.)*)"')
 
@@ -58,6 +74,17 @@ class Case:
 
 
 def main() -> None:
+    """Measure at the door of a stack, or the functions alone."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--door", type=int, default=0, help="questions of each catalog to ask over HTTP")
+    options = parser.parse_args()
+    if options.door:
+        measure_at_the_door(options.door)
+    else:
+        measure_functions()
+
+
+def measure_functions() -> None:
     """Print the table and write the numbers."""
     table = Table(
         *("catalog", "entries", "tier", "bytes", "tokens", "shown", "dropped", "needed seen", "ms"),
@@ -156,6 +183,84 @@ def measure(case: Case, tier: str) -> dict[str, Any]:
         "cut_is_json": is_json(cut),
         "cut_needed_seen": seen(case.questions, [cut_names] * len(case.questions)),
     }
+
+
+def measure_at_the_door(most: int) -> None:
+    """Ask a running stack for each catalog in tier C, print the table and write the numbers."""
+    table = Table("catalog", "entries", "form", "bytes", "shown", *(f"needed @{cut}" for cut in CUTS))
+    results = []
+    with (
+        Stack(roles=(*SERVERS, StackRole.API)) as stack,
+        httpx.Client(
+            base_url=stack.at.base_url, headers={"Authorization": f"Bearer {stack.at.api_key}"}, timeout=60
+        ) as client,
+    ):
+        for case in cases():
+            if case.questions:
+                asked = replace(case, questions=case.questions[:most])
+                results += ask_for(client, asked)
+    for row in results:
+        recall = (f"{value:.3f}" for value in row["recall"])
+        columns = (row["catalog"], row["entries"], row["form"], f"{row['bytes']:,.0f}", f"{row['shown']:.0f}")
+        table.add_row(*map(str, columns), *recall)
+    Console(width=160).print(table)
+    print(f"written to {save('compaction-door', results)}")
+
+
+def ask_for(client: httpx.Client, case: Case) -> list[dict[str, Any]]:
+    """Grade one catalog as it is served, and as whole entries of the served ranking, in the same bytes."""
+    place = f"/v1/catalogs/{case.name.replace(' ', '-')}"
+    client.put(place, json=project_catalog(case.catalog)).raise_for_status()
+    texts = defaultdict[str, list[str]](list)
+    for question in case.questions:
+        intent = question.text[:MOST_INTENT_CHARS]
+        wanted = {"model": SMALL_MODEL, "intent": intent}
+        served = client.post(f"{place}/compact", json=wanted).raise_for_status().json()["catalog"]
+        texts["as served"].append(canonical_json(served))
+        ranked = client.post(f"{place}/rank", json={"intent": intent}).raise_for_status().json()
+        texts["whole entries"].append(whole_entries(case.catalog, [each["id"] for each in ranked["entries"]]))
+    if not all(fits_in(text, TIERS["C"][0]) for forms in texts.values() for text in forms):
+        sys.exit(f"{case.name}: over budget")
+    return [grade(case, form, shown) for form, shown in texts.items()]
+
+
+def whole_entries(catalog: Catalog, ranked_ids: Sequence[str]) -> str:
+    """Write the first entries of a ranking that fit whole; the text."""
+    entries = {entry.entry_id: entry for entry in catalog.entries}
+    chosen, budget = Catalog((), catalog.packs_key), TIERS["C"][0]
+    for entry_id in ranked_ids:
+        more = replace(chosen, entries=(*chosen.entries, entries[entry_id]))
+        if not fits_in(canonical_json(project_catalog(more)), budget):
+            break
+        chosen = more
+    return canonical_json(project_catalog(chosen))
+
+
+def grade(case: Case, form: str, texts: Sequence[str]) -> dict[str, Any]:
+    """Rank each shown text by the words of its question, and find the needed tools."""
+    names = {entry.entry_id: entry.name for entry in case.catalog.entries}
+    ranked = []
+    for question, text in zip(case.questions, texts, strict=True):
+        index = build_index(read_catalog(as_document(json.loads(text))))
+        ranked.append([entry.entry_id for entry in rank(index, question.text).entries])
+    shown = {cut: [{*ids[:cut], *(names[each] for each in ids[:cut])} for ids in ranked] for cut in CUTS}
+    return {
+        "catalog": case.name,
+        "entries": len(case.catalog.entries),
+        "form": form,
+        "bytes": median(len(text.encode()) for text in texts),
+        "shown": median(map(len, ranked)),
+        "recall": [seen(case.questions, shown[cut]) for cut in CUTS],
+    }
+
+
+def as_document(shown: dict[str, Any]) -> dict[str, Any]:
+    """Bring a shown catalog back into a document: without its notes, and with lists for steps in one line."""
+    document = {key: value for key, value in shown.items() if isinstance(value, list)}
+    for pipeline in document.get("pipelines", ()):
+        if not isinstance(pipeline.get("steps"), list):
+            pipeline["steps"] = []
+    return document
 
 
 def fits_in(text: str, budget: CatalogBudget) -> bool:

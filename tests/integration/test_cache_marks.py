@@ -126,10 +126,11 @@ def test_a_long_session_keeps_its_list_of_tools_and_says_why(platform: Platform)
     assert kept["utilization"]["tools"]["filtered"] == []
 
 
+THINGS = ("invoice", "calendar", "ticket", "parcel", "survey", "forum", "mail", "video", "song", "map")
 CROWD = [
     tool(f"{verb}_{thing}", "Does one thing with one kind of object, and tells how it went.", of=TEXT)
     for verb in ("create", "list", "update", "delete", "search", "get", "archive", "share", "play")
-    for thing in ("invoice", "calendar", "ticket", "parcel", "survey", "forum", "mail", "video", "song", "map")
+    for thing in THINGS
 ]
 
 
