@@ -31,6 +31,7 @@ from api.http.errors import NoteDeeds
 from api.http.middleware import (
     GuardAnswers,
     KeepAnswers,
+    KeepSlashes,
     MeasureRequests,
     NameRequests,
     RequestTimes,
@@ -169,7 +170,7 @@ def make_app() -> FastAPI:
     app.router.routes.append(Route(MCP_PATH, app.state.mcp, include_in_schema=False))
     errors.install(app)
     _bound_tenants(app)
-    for around in (KeepAnswers, GuardAnswers, DescribeAnswers):
+    for around in (KeepSlashes, KeepAnswers, GuardAnswers, DescribeAnswers):
         app.add_middleware(around)
     app.state.snapshots, app.state.request_times = metrics.Snapshots(), RequestTimes()
     app.add_middleware(MeasureRequests, times=app.state.request_times)

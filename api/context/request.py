@@ -17,6 +17,7 @@ from api.context.tail import system_message
 from api.context.tools import NO_TOOLS_CHOSEN, ChosenTools
 from api.http.call import Body
 from api.http.errors import ProblemError
+from api.http.values import check_id
 from api.preflight.decide import PreflightResult
 from api.turns.intake import MAX_WINDOW, MIN_WINDOW, read_messages
 from context.artifacts.content import document_artifact, is_artifact_id
@@ -246,8 +247,10 @@ def read_request(request: ContextRequest) -> ParsedRequest:
     """Parse a request.
 
     Raises:
-        AfterturnError: A message can never be sent, or the output limit leaves no room.
+        AfterturnError: A message can never be sent, the user's id is no id, or the output limit leaves no room.
     """
+    if request.user_id:
+        check_id(request.user_id, "user_id")  # kept windows have it, and are erased with the user
     budget_of(request, NO_LIMITS)
     prompt, new = _read_messages(request)
     is_told = format_of(request.wire).is_told

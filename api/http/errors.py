@@ -271,7 +271,7 @@ def problem(code: str, status_code: int, detail: str, numbers: dict[str, Any] | 
 def _detail(error: HTTPException) -> str:
     allowed = (error.headers or {}).get("Allow")
     if error.status_code == status.HTTP_404_NOT_FOUND:
-        return "there is nothing at this path; ids in a path hold no slash"
+        return "there is nothing at this path; an id holds no slash"
     return f"this path takes {allowed} only" if allowed else str(error.detail)
 
 

@@ -282,10 +282,10 @@ def test_ten_megabytes_of_text_are_refused_with_the_limit(client: TestClient) ->
     assert answer.json()["limit"] == api_settings().max_body_bytes
 
 
-@pytest.mark.parametrize("session_id", ["a%2Fb", "a%0Ab", "x" * 201, "a%5Cb", "a%FF", "%2E%2E", "%2E"])
+@pytest.mark.parametrize("session_id", ["a%2Fb", "a%2fb", "a%0Ab", "x" * 201, "a%5Cb", "a%FF"])
 def test_a_session_id_that_could_not_stand_in_a_path_is_refused(client: TestClient, session_id: str) -> None:
     answer = post(client, turn(), session_id)
-    assert answer.status_code in (404, 422)
+    assert (answer.status_code, answer.json()["field"]) == (422, "session_id")
     assert answer.headers["content-type"] == "application/problem+json"
 
 

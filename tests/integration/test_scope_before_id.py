@@ -32,6 +32,16 @@ MALFORMED = Ids(
     version="x",
     seq="-1",
 )
+SLASHED = Ids(
+    session_id="nobodys%2Fsession",
+    artifact_id="art%2F0",
+    attachment_id="art%2f0",
+    plan_id="0%2F0",
+    user_id="no%2Fbody",
+    name="nobodys%2Fcatalog",
+    version="1%2F2",
+    seq="1%2F2",
+)
 NAMED = {way: door for way, door in DOORS.items() if "{" in way[1]}
 
 
@@ -49,9 +59,10 @@ def plain(tenant_id: UUID) -> TestClient:  # noqa: ARG001 (its tables are there)
     return TestClient(make_app(), raise_server_exceptions=False)
 
 
-def test_without_a_key_a_malformed_id_is_answered_as_any_other(plain: TestClient) -> None:
+@pytest.mark.parametrize("ids", [MALFORMED, SLASHED])
+def test_without_a_key_a_malformed_id_is_answered_as_any_other(plain: TestClient, ids: Ids) -> None:
     for key in (None, "at_wrong"):
-        statuses = {way: answer(plain, key, way, door, MALFORMED).status_code for way, door in NAMED.items()}
+        statuses = {way: answer(plain, key, way, door, ids).status_code for way, door in NAMED.items()}
         assert set(statuses.values()) == {401}, statuses
 
 
@@ -63,17 +74,46 @@ def test_without_the_scope_a_malformed_id_is_answered_as_any_other(
         (way, scope): answer(plain, keys[scope], way, door, ids).status_code
         for way, door in NAMED.items()
         for scope in door.scopes
-        for ids in (MALFORMED, WELL_FORMED)
+        for ids in (MALFORMED, SLASHED, WELL_FORMED)
     }
     assert set(statuses.values()) == {403}, statuses
 
 
-def test_with_the_scope_a_malformed_id_is_told(plain: TestClient, tenant_id: UUID) -> None:
+@pytest.mark.parametrize("ids", [MALFORMED, SLASHED])
+def test_with_the_scope_a_malformed_id_is_told(plain: TestClient, tenant_id: UUID, ids: Ids) -> None:
     key = make_key(tenant_id)
     for way, door in NAMED.items():
-        told = answer(plain, key, way, door, MALFORMED)
+        told = answer(plain, key, way, door, ids)
         assert told.status_code in {404, 422}, (way, told.text)
+        assert "nothing at this path" not in told.text, way
         assert told.headers["content-type"] == "application/problem+json"
+
+
+def test_a_slash_inside_an_id_reaches_no_other_route(client: TestClient) -> None:
+    """Decoded before the routes, this is the call that erases a turn, and not a session of that name."""
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello."}]
+    for turn_id in ("t1", "t2"):
+        stored = client.post("/v1/sessions/s1/turns", json={"turn_id": turn_id, "messages": said})
+        assert stored.status_code == 202
+    for method, path in (
+        ("DELETE", "s1%2Fturns%2Ft2"),
+        ("GET", "s1%2fturns"),
+        ("DELETE", "s1%2Fmessages%2F3"),
+    ):
+        told = client.request(method, f"/v1/sessions/{path}")
+        assert (told.status_code, told.json()["field"]) == (422, "session_id"), told.text
+        assert "without a slash" in told.json()["detail"]
+    turns = client.get("/v1/sessions/s1/turns").json()["turns"]
+    assert [turn["turn_id"] for turn in turns] == ["t1", "t2"]
+
+
+@pytest.mark.parametrize("call", ["context", "compress", "shadow"])
+def test_a_request_names_a_user_as_turns_do(client: TestClient, call: str) -> None:
+    """A kept window has the name, and is erased by it."""
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}], "user_id": "a/b"}
+    more = {"compress": {"observed_limit": 4_000}, "shadow": {"facts": ["Hello"]}}.get(call, {})
+    told = client.post(f"/v1/sessions/s1/{call}", json={**body, **more})
+    assert (told.status_code, told.json()["field"]) == (422, "user_id"), told.text
 
 
 @pytest.mark.parametrize(
