@@ -247,7 +247,7 @@ def read_request(request: ContextRequest) -> ParsedRequest:
     """Parse a request.
 
     Raises:
-        AfterturnError: A message can never be sent, the user's id is no id, or the output limit leaves no room.
+        AfterturnError: A message can never be sent, the user has no valid id, or the output has no room.
     """
     if request.user_id:
         check_id(request.user_id, "user_id")  # kept windows have it, and are erased with the user
