@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import httpx2
@@ -111,7 +112,11 @@ def test_a_slash_inside_an_id_reaches_no_other_route(client: TestClient) -> None
 def test_a_request_names_a_user_as_turns_do(client: TestClient, call: str) -> None:
     """A kept window has the name, and is erased by it."""
     body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}], "user_id": "a/b"}
-    more = {"compress": {"observed_limit": 4_000}, "shadow": {"facts": ["Hello"]}}.get(call, {})
+    needed: dict[str, dict[str, Any]] = {
+        "compress": {"observed_limit": 4_000},
+        "shadow": {"facts": ["Hello"]},
+    }
+    more = needed.get(call, {})
     told = client.post(f"/v1/sessions/s1/{call}", json={**body, **more})
     assert (told.status_code, told.json()["field"]) == (422, "user_id"), told.text
 
