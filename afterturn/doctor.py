@@ -18,12 +18,14 @@ from afterturn.settings import Setting, current_groups, unknown_variables
 from context.text.cut import printable
 from context.tokens import count_text
 from llm.settings import EXTRACTIVE, llm_settings
+from models.base_settings import RELEASE, newest_migration
 from models.database import read_transaction
+from models.database_settings import database_settings
 from models.due_work.heartbeat import MODELS_IN_USE, find_agreed
 from models.encryption.cipher import seals
 from models.encryption.masters import find_masters
-from models.ledger.caps import SaidBy, budget_settings, find_caps, told
-from models.settings import RELEASE, database_settings, newest_migration
+from models.ledger.caps import SaidBy, find_caps, told
+from models.ledger.settings import budget_settings
 from workers.settings import worker_settings
 
 CONNECT_TIMEOUT_S = 3

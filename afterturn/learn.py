@@ -29,8 +29,9 @@ from context.types import JsonObject
 from models.database import Transaction, transaction
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.learning.prior_set import SetKind, SetState
-from models.learning.progress import LearningSettings, catalogs_with_outcomes
+from models.learning.progress import catalogs_with_outcomes
 from models.learning.set_listing import SetFacts, list_sets
+from models.learning.settings import LearningSettings
 from models.scope import Scope
 from models.telemetry.counters import flushing
 from workers.jobs.learn.night import CATALOG, NIGHT, ask_for_catalogs, learn

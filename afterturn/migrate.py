@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
-from models.settings import database_settings
+from models.database_settings import database_settings
 from models.tenants.row_security import raise_wall
 
 SCRIPTS = Path(__file__).parents[1] / "migrations"

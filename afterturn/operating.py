@@ -23,7 +23,7 @@ from sqlalchemy.exc import DBAPIError
 from afterturn.stack.home import ADDRESSES
 from context.text.cut import printable
 from models.database import Transaction, make_engine
-from models.settings import database_settings
+from models.database_settings import database_settings
 from models.tenants.tenant import find_tenant
 
 DATA_DIRECTORY = Path(".afterturn")

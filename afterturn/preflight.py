@@ -25,7 +25,7 @@ from context.preflight.config import PreflightRules, read_config
 from context.preflight.replay import MOST_HARM, NO_CATEGORY, Replay, ReplayVerdict, replay
 from context.preflight.types import LearnedWeights
 from models.preflight.decision import PAGE, join_decisions, load_decisions
-from models.preflight.policy import preflight_settings
+from models.preflight.settings import preflight_settings
 from models.scope import Scope
 
 app = typer.Typer(

@@ -24,8 +24,9 @@ from context.text.cut import one_line, printable
 from context.types import JsonObject, Share, wilson
 from models.learning.canary import CanaryFacts, CanaryRefusedError, start_canary, stop_canary
 from models.learning.prior_set import SetKind, SetPlace, activate_set, roll_back
-from models.learning.progress import find_canary_share, learning_settings, set_canary_share
+from models.learning.progress import find_canary_share, set_canary_share
 from models.learning.set_listing import SetFacts, list_sets
+from models.learning.settings import learning_settings
 from models.scope import Scope
 
 RANKINGS = {"new": "new", "observed": "observed", "in_force": "in force", "words": "words alone"}

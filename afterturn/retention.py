@@ -19,15 +19,14 @@ from afterturn.operating import (
 )
 from context.types import JsonObject
 from models.database import Transaction
+from models.retention.settings import RetentionSettings, retention_settings
 from models.retention.tenant_policy import (
     LastRun,
     Retention,
-    RetentionSettings,
     find_last_run,
     find_retention,
     list_gone,
     put_retention,
-    retention_settings,
 )
 from models.scope import Scope
 

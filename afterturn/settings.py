@@ -11,22 +11,21 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from models.settings import IN_FILE, MASK, SECRET_NAME, masked, variables, wrong_settings
+from models.base_settings import IN_FILE, MASK, SECRET_NAME, masked, variables, wrong_settings
 
 SETTINGS_MODULES = (
     "models.artifacts.settings",
-    "models.catalogs.catalog_form",
-    "models.conversations.session_state",
-    "models.conversations.served_window",
-    "models.settings",
-    "models.preflight.policy",
-    "models.recall.user",
-    "models.learning.progress",
-    "models.retention.tenant_policy",
-    "models.telemetry.tracing",
-    "models.shadow.reads",
-    "models.encryption.cipher",
-    "models.ledger.caps",
+    "models.catalogs.settings",
+    "models.conversations.settings",
+    "models.database_settings",
+    "models.preflight.settings",
+    "models.recall.settings",
+    "models.learning.settings",
+    "models.retention.settings",
+    "models.telemetry.settings",
+    "models.shadow.settings",
+    "models.encryption.settings",
+    "models.ledger.settings",
     "llm.settings",
     "api.settings",
     "workers.settings",
@@ -149,6 +148,7 @@ def render_settings() -> str:
 def _render_class(kind: type[BaseSettings]) -> str:
     subject = kind.__name__.removesuffix("Settings")
     intro = (kind.__doc__ or "").strip().partition("\n")[0]
+    intro += f" In `{kind.__module__.replace('.', '/')}.py`."
     rows = "\n".join(_rows(kind))
     return f"\n## {subject}\n\n{intro}\n\n| setting | default | meaning |\n|---|---|---|\n{rows}\n"
 

@@ -33,7 +33,8 @@ from models.database import database_now
 from models.learning.cache_found import found_by_model
 from models.learning.speculation import MadeAhead, made_ahead
 from models.scope import Scope
-from models.shadow.reads import find_switch, report_shadow, set_switch, shadow_settings
+from models.shadow.reads import find_switch, report_shadow, set_switch
+from models.shadow.settings import shadow_settings
 
 MODEL = "gpt-4o"
 WINDOW = {"model": MODEL, "context_window": 16_000, "max_tokens": 500}

@@ -17,9 +17,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from afterturn.operating import DATA_DIRECTORY, AsJson, print_json, use_running_stack
 from afterturn.progress import Stopped, stop_signals
 from afterturn.status_view import StatusReading, draw, draw_trouble, judge
+from models.base_settings import RELEASE
 from models.database import make_engine
-from models.ledger.caps import budget_settings, find_caps
-from models.settings import RELEASE, database_settings
+from models.database_settings import database_settings
+from models.ledger.caps import find_caps
+from models.ledger.settings import budget_settings
 from models.snapshot import Spend, sum_spend, take_snapshot
 
 PIPED_WIDTH = 120

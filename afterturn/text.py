@@ -21,8 +21,9 @@ from afterturn.operating import (
     print_tables,
 )
 from models.database import Transaction
-from models.encryption.cipher import find_uncleared, note_cleared, seals, text_settings
+from models.encryption.cipher import find_uncleared, note_cleared, seals
 from models.encryption.keys import TextUnavailableError
+from models.encryption.settings import text_settings
 from models.rekeying.columns import COLUMNS, count_cells
 from models.rekeying.purge import shed_unreadable
 from models.rekeying.rotation import (

@@ -21,7 +21,8 @@ from afterturn.operating import (
 from models.learning.cache_found import ModelFound, found_by_model
 from models.ledger.by_day import all_usage_by_day
 from models.ledger.call import DayUsage, Spent, charged_today, spent_today
-from models.ledger.caps import Caps, SaidBy, budget_settings, find_caps
+from models.ledger.caps import Caps, SaidBy, find_caps
+from models.ledger.settings import budget_settings
 from models.scope import Scope
 from models.tenants.tenant import name_tenants
 

@@ -48,10 +48,11 @@ from api.shadow import routes as shadow
 from api.turns import append
 from api.turns import routes as turns
 from context.tokens import count_text
+from models.base_settings import RELEASE
 from models.process_start import require_settings
-from models.settings import RELEASE
 from models.telemetry.counters import flushing
-from models.telemetry.tracing import close_traces, name_process, tracing_settings
+from models.telemetry.settings import tracing_settings
+from models.telemetry.tracing import close_traces, name_process
 
 API_HEADER = (b"afterturn-api", API_VERSION.encode())
 """Tells clients whether they fit."""

@@ -9,7 +9,7 @@ from api.preflight.decide import wants_labels
 from models.artifacts.summary_cache import UseOfSummary
 from models.due_work.queue import WorkKind, enqueue
 from models.hints import Hints, leave_hints
-from models.preflight.policy import preflight_settings
+from models.preflight.settings import preflight_settings
 from models.scope import Scope
 from models.tenants.row_security import keep_to
 

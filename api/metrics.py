@@ -23,7 +23,8 @@ from api.http.errors import ProblemError
 from api.http.middleware import RequestTimes
 from api.settings import ApiSettings, api_settings
 from models.database import brief_read_transaction, database_now
-from models.ledger.caps import budget_settings, find_caps
+from models.ledger.caps import find_caps
+from models.ledger.settings import budget_settings
 from models.snapshot import Snapshot, Spend, Total, sum_spend, take_snapshot
 from models.telemetry.counters import Counted
 

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from models.settings import AddressOrNone, Settings, with_password
+from models.base_settings import AddressOrNone, Settings, with_password
 from models.tenants.rate_limit import Rate
 
 MCP_PATH = "/mcp"

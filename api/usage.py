@@ -19,7 +19,8 @@ from models.learning.cache_found import ModelFound, found_by_model
 from models.learning.speculation import made_ahead
 from models.ledger.by_day import all_usage_by_day
 from models.ledger.call import DayUsage, Spent, spent_today
-from models.ledger.caps import CapsInForce, budget_settings, find_caps, next_day
+from models.ledger.caps import CapsInForce, find_caps, next_day
+from models.ledger.settings import budget_settings
 from models.scope import Scope
 
 router = APIRouter(prefix="/v1", tags=["usage"])

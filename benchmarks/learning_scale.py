@@ -31,8 +31,8 @@ from models import database as session
 from models.catalogs.catalog import put_catalog
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.prior_set import SetKind
-from models.learning.progress import LearningSettings
 from models.learning.set_listing import list_sets
+from models.learning.settings import LearningSettings
 from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.data import DATA, read_jsonl

@@ -44,8 +44,8 @@ from benchmarks.model_concurrency import provider
 from benchmarks.report import save
 from benchmarks.soak.samples import descendants
 from models.database import make_engine
+from models.database_settings import DatabaseSettings
 from models.scope import Scope
-from models.settings import DatabaseSettings
 from models.tenants.tenant import create_key, ensure_tenant
 
 READERS = 50

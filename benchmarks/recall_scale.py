@@ -32,7 +32,7 @@ from models import database as session
 from models.conversations.session import find_session
 from models.conversations.session_state import SessionState
 from models.due_work.queue import WorkKind, claim, enqueue, find_work
-from models.recall.user import RecallSettings, recall_settings
+from models.recall.settings import RecallSettings, recall_settings
 from models.scope import Scope
 from models.tenants.tenant import create_key, ensure_tenant
 from tests.data import DATA, read_jsonl

@@ -23,13 +23,13 @@ from context.recall.passages import make_passages
 from context.recall.ranking import find_question
 from context.shadow.facts import compare_facts, count_loss, needs_of, pack, texts_of
 from context.summary.extractive.summarize import summarize
-from context.summary.lengths import render_summary
+from context.summary.frame import render_summary
 from context.summary.prompt import SummaryInput
 from context.text.language import main_language
 from context.tokens.budget import choose_budget
 from context.tokens.text import count_text
 from context.types import Message, Role, wilson
-from models.recall.user import recall_settings
+from models.recall.settings import recall_settings
 from tests.data import DATA
 
 SETS = {"tau_airline": 1_500, "pi_sessions": 20_000}

@@ -25,7 +25,8 @@ from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
 from models.database import Transaction, database_now, transaction
 from models.ledger.by_day import failures_in_a_row
 from models.ledger.call import Reservation, Settlement, reserve, settle
-from models.ledger.caps import BudgetDeniedError, Caps, budget_settings
+from models.ledger.caps import BudgetDeniedError, Caps
+from models.ledger.settings import budget_settings
 from models.providers.circuit_breaker import (
     BreakerRules,
     ProviderPacedError,

@@ -11,8 +11,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, fiel
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from context.providers.profiles import MOST_USD
+from models.base_settings import Settings
 from models.ledger.caps import Caps
-from models.settings import Settings
 
 EXTRACTIVE = "extractive"
 """The built-in deterministic model: no key, no network, no price."""

@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, Opera
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from models.settings import DatabaseSettings, database_settings
+from models.database_settings import DatabaseSettings, database_settings
 from models.tenants.row_security import (
     as_role,
     name_in_transaction,

@@ -4,9 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from models.artifacts.settings import artifact_settings
 from models.conversations.log import AcceptedTurn, NewTurn
-from models.conversations.session_state import SessionState, compression_settings, is_due
+from models.conversations.session_state import SessionState, is_due
+from models.conversations.settings import compression_settings
 from models.due_work.queue import WorkKind, enqueue_each
-from models.recall.user import recall_settings, recalls_users
+from models.recall.settings import recall_settings
+from models.recall.user import recalls_users
 from models.scope import Scope
 
 INDEX_FROM_TOKENS = 600

@@ -7,14 +7,14 @@ import structlog
 from pydantic import ValidationError
 
 from models.artifacts.settings import artifact_settings
-from models.catalogs.catalog_form import catalog_settings
-from models.conversations.served_window import served_window_settings
-from models.conversations.session_state import compression_settings
-from models.encryption.cipher import text_settings
-from models.preflight.policy import preflight_settings
-from models.recall.user import recall_settings
-from models.settings import RELEASE, changed_settings, database_settings, wrong_settings
-from models.shadow.reads import shadow_settings
+from models.base_settings import RELEASE, changed_settings, wrong_settings
+from models.catalogs.settings import catalog_settings
+from models.conversations.settings import compression_settings, served_window_settings
+from models.database_settings import database_settings
+from models.encryption.settings import text_settings
+from models.preflight.settings import preflight_settings
+from models.recall.settings import recall_settings
+from models.shadow.settings import shadow_settings
 
 log = structlog.get_logger()
 

@@ -23,13 +23,7 @@ from models.conversations.standing import STANDING_QUERY, SessionSnapshot, read_
 from models.database import Transaction
 from models.driver_statement import DriverStatement
 from models.encryption.keys import TextCipher, TextUnavailableError
-from models.preflight.policy import (
-    TOPIC_COLUMNS,
-    TOPIC_OF_SESSION,
-    PreflightSession,
-    Topic,
-    read_topic,
-)
+from models.preflight.policy import TOPIC_COLUMNS, TOPIC_OF_SESSION, PreflightSession, Topic, read_topic
 from models.providers.context_limit import names_of
 from models.scope import Scope
 

@@ -29,10 +29,10 @@ from kombu.transport import virtual
 from kombu.transport.redis import Channel, QoS
 
 from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
+from models.database_settings import database_settings
 from models.due_work.kinds import WorkQueue
-from models.ledger.caps import budget_settings
+from models.ledger.settings import budget_settings
 from models.process_start import or_exit, require_settings, tell_start
-from models.settings import database_settings
 from models.telemetry.logging import configure_logging
 from models.telemetry.tracing import close_traces, name_process
 from workers.drain import end_places

@@ -18,13 +18,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from llm.settings import llm_settings
 from models.database import read_transaction, transaction
+from models.database_settings import database_settings
 from models.due_work.fair_claim import Due, look
 from models.due_work.heartbeat import QUEUES_HELD
 from models.due_work.kinds import WorkQueue
 from models.due_work.queue import WAKE_CHANNEL, WorkKind
 from models.due_work.waiting import release_parked
 from models.process_start import or_exit, require_settings, tell_start
-from models.settings import database_settings
 from models.telemetry.logging import configure_logging
 from models.telemetry.tracing import close_traces, name_process
 from workers.app import app

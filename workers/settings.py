@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
-from models.settings import Address, Settings, with_password
+from models.base_settings import Address, Settings, with_password
 
 
 class WorkerSettings(Settings):

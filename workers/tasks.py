@@ -19,18 +19,19 @@ from context.summary.gate import GateSettings
 from llm.gateway import complete
 from llm.settings import EXTRACTIVE, llm_settings
 from models.artifacts.settings import artifact_settings
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings
 from models.database import database_now, facts_of, read_transaction, transaction
 from models.due_work.fair_claim import Next, Turns, claim_next, find_shares
 from models.due_work.kinds import WorkQueue
 from models.due_work.operator import redrive
 from models.due_work.queue import Claim, WorkKind, enqueue
-from models.learning.progress import learning_settings
-from models.ledger.caps import budget_settings
-from models.recall.user import recall_settings
-from models.retention.tenant_policy import OPERATOR, RETENTION, retention_settings
+from models.learning.settings import learning_settings
+from models.ledger.settings import budget_settings
+from models.recall.settings import recall_settings
+from models.retention.settings import retention_settings
+from models.retention.tenant_policy import OPERATOR, RETENTION
 from models.scope import Scope
-from models.shadow.reads import shadow_settings
+from models.shadow.settings import shadow_settings
 from models.tenants.tenant import ensure_tenant
 from workers.app import app, asked_to_stop, between_messages, hears_bells, node
 from workers.dispatch import Bells

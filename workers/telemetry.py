@@ -20,7 +20,8 @@ from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from llm.settings import llm_settings
 from models.database import kind_of, transaction
 from models.due_work.heartbeat import ARTIFACT_PROMPT, beat, show_pool
-from models.ledger.caps import DETAIL, budget_settings, told
+from models.ledger.caps import DETAIL, told
+from models.ledger.settings import budget_settings
 from models.telemetry.counters import Counted, Flusher, count
 from workers.settings import WorkerSettings, worker_settings
 

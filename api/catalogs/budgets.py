@@ -14,8 +14,8 @@ from api.answers.catalogs import ModelBudgets
 from api.cache import FreshCache
 from api.http.call import BodyCall, Parameters
 from context.providers.profiles import FALLBACK, TOP_N, ModelProfile, Tier, resolve_profile
-from models.catalogs.catalog_form import catalog_settings
 from models.catalogs.model_profile import find_prices, list_overrides, list_profiles, load_profile
+from models.catalogs.settings import catalog_settings
 from models.scope import Scope
 
 router = APIRouter(prefix="/v1", tags=["catalogs"])

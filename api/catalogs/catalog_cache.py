@@ -36,14 +36,8 @@ from models.catalogs.catalog import (
     load_version,
     note_use,
 )
-from models.catalogs.catalog_form import (
-    FormKey,
-    catalog_settings,
-    form_revision,
-    has_form,
-    load_form,
-    store_form,
-)
+from models.catalogs.catalog_form import FormKey, form_revision, has_form, load_form, store_form
+from models.catalogs.settings import catalog_settings
 from models.database import read_transaction
 from models.learning.prior_set import SetKind, SetPlace
 from models.learning.served_set import ServedSets, find_served_sets, load_bound_priors

@@ -14,8 +14,9 @@ from api.http.errors import ProblemError, committed, not_found
 from context.types import JsonObject
 from models.learning.canary import start_canary, stop_canary
 from models.learning.prior_set import OtherSetError, SetKind, SetPlace, roll_back
-from models.learning.progress import find_canary_share, learning_settings, set_canary_share
+from models.learning.progress import find_canary_share, set_canary_share
 from models.learning.set_listing import SetFacts, list_sets
+from models.learning.settings import learning_settings
 from models.scope import Scope
 from models.tenants.tenant import Caller
 

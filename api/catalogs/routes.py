@@ -36,7 +36,7 @@ from context.tokens import count_text
 from context.tool_plans.lexical import gap_warning
 from context.types import JsonObject
 from models.catalogs.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
-from models.catalogs.catalog_form import catalog_settings
+from models.catalogs.settings import catalog_settings
 from models.database import database_now
 from models.scope import Scope
 from models.tenants.row_security import keep_to

@@ -25,7 +25,8 @@ from context.tokens.budget import Budget
 from context.types import Message
 from context.window.activation import Activation, Moment, calls_for_work, choose_activation, is_cold
 from context.window.types import Window
-from models.conversations.session_state import SessionState, compression_settings
+from models.conversations.session_state import SessionState
+from models.conversations.settings import compression_settings
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import activate_prepared
 from models.database import best_effort_transaction

@@ -11,8 +11,9 @@ from starlette.background import BackgroundTask, BackgroundTasks
 
 from api.context.activation import RequestSize, wants_work
 from api.context.fill import FilledWindow
-from models.conversations.served_window import NewWindow, keep_window, served_window_settings
+from models.conversations.served_window import NewWindow, keep_window
 from models.conversations.session import remember_request
+from models.conversations.settings import served_window_settings
 from models.conversations.standing import SessionSnapshot
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextUnavailableError

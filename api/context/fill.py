@@ -29,7 +29,7 @@ from context.window.emergency import certify_left_out
 from context.window.outgoing import RefusedBefore
 from context.wire.edit import with_speakers
 from models.artifacts.settings import planning_settings
-from models.recall.user import recall_settings
+from models.recall.settings import recall_settings
 from models.scope import Scope
 from models.telemetry.tracing import span
 

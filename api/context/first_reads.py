@@ -15,7 +15,8 @@ from context.tokens import count_text
 from context.tokens.text import EncodingName
 from context.types import Wire
 from models.catalogs.catalog import find_last_used
-from models.catalogs.catalog_form import catalog_settings, form_revision
+from models.catalogs.catalog_form import form_revision
+from models.catalogs.settings import catalog_settings
 from models.database import read_transaction
 from models.tenants.row_security import keep_to
 

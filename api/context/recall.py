@@ -22,7 +22,8 @@ from models.conversations.session_state import SessionState
 from models.database import Transaction, brief_read_transaction
 from models.recall.index import RecallKey
 from models.recall.search import find_passages
-from models.recall.user import RecallSettings, UserKey, find_only_user, recall_settings, recalls_users
+from models.recall.settings import RecallSettings, recall_settings
+from models.recall.user import UserKey, find_only_user, recalls_users
 from models.recall.user_search import find_user_passages
 from models.scope import Scope
 

@@ -15,7 +15,8 @@ from context.providers.usage import Report, cached_input_tokens, measure_growth,
 from context.tokens import guarantee, observe
 from models.conversations.log import AcceptedTurn, NewTurn
 from models.conversations.session import find_session
-from models.conversations.session_state import SessionState, compression_settings
+from models.conversations.session_state import SessionState
+from models.conversations.settings import compression_settings
 from models.conversations.standing import load_compactions
 from models.learning.cache_found import (
     SETTLED_REPORTS,

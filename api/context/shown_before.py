@@ -17,7 +17,8 @@ from context.types import Message
 from context.window.activation import Moment, is_cold
 from context.window.assemble import Unread
 from models.artifacts.use import result_sizes
-from models.conversations.session_state import SessionState, compression_settings
+from models.conversations.session_state import SessionState
+from models.conversations.settings import compression_settings
 from models.conversations.standing import SessionSnapshot
 from models.read_ahead import ReadAhead
 from models.scope import Scope

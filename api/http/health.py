@@ -15,10 +15,10 @@ from api.answers.sessions import AliveAnswer, ReadyAnswer, ServiceAnswer
 from api.http.process_group import group
 from api.settings import API_VERSION, api_settings
 from context.tokens import count_text
+from models.base_settings import RELEASE, newest_migration
 from models.database import Transaction, read_transaction
 from models.due_work.heartbeat import MODELS_IN_USE, Sign, last_signs
 from models.encryption.masters import find_missing_masters
-from models.settings import RELEASE, newest_migration
 
 router = APIRouter(tags=["health"])
 

@@ -23,13 +23,8 @@ from models.learning.habits import FULL_WEIGHT
 from models.learning.prior_set import SetKind, SetPlace, SetState
 from models.learning.served_set import load_set
 from models.preflight.decision import Made
-from models.preflight.policy import (
-    Topic,
-    find_policy,
-    find_topic,
-    load_asked,
-    preflight_settings,
-)
+from models.preflight.policy import Topic, find_policy, find_topic, load_asked
+from models.preflight.settings import preflight_settings
 from models.scope import Scope
 from models.telemetry.counters import Counted, count
 

@@ -26,7 +26,8 @@ from context.preflight.types import Preflight, RequestKind, ThinkingLevel
 from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from context.types import JsonObject, Wire
 from models.conversations.standing import find_standing
-from models.preflight.policy import preflight_settings, put_policy
+from models.preflight.policy import put_policy
+from models.preflight.settings import preflight_settings
 from models.scope import Scope
 
 router = APIRouter(prefix="/v1/preflight", tags=["preflight"])

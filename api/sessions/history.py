@@ -17,8 +17,9 @@ from api.settings import api_settings
 from api.turns.large_results import restore_messages
 from context.types import JsonObject, Wire
 from models.conversations.history import LoggedTurn, load_turns
-from models.conversations.served_window import list_windows, load_window, served_window_settings
+from models.conversations.served_window import list_windows, load_window
 from models.conversations.session import find_session
+from models.conversations.settings import served_window_settings
 from models.conversations.standing import find_standing
 from models.scope import Scope
 

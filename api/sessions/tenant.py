@@ -26,13 +26,8 @@ from models.conversations.session_notes import (
 from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction
 from models.recall.user import UserRecall, find_user_recall, switch_user_recall
-from models.retention.tenant_policy import (
-    Retention,
-    find_retention,
-    list_gone,
-    put_retention,
-    retention_settings,
-)
+from models.retention.settings import retention_settings
+from models.retention.tenant_policy import Retention, find_retention, list_gone, put_retention
 from models.scope import Scope
 
 router = APIRouter(prefix="/v1", tags=["sessions"])

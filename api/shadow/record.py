@@ -24,7 +24,8 @@ from models.conversations.session import find_session, hold_generation
 from models.database import Transaction, best_effort_transaction
 from models.due_work.queue import WorkKind, enqueue
 from models.scope import Scope
-from models.shadow.reads import MOST_SALT_BYTES, ReadState, find_switch, record_reads, shadow_settings
+from models.shadow.reads import MOST_SALT_BYTES, ReadState, find_switch, record_reads
+from models.shadow.settings import shadow_settings
 from models.telemetry.counters import Counted, count
 from models.tenants.row_security import keep_to
 

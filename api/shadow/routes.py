@@ -30,7 +30,8 @@ from context.shadow.facts import holds
 from context.shadow.verdict import EVERY_PART, PartReport, ShadowPart, applied_beside, trials
 from context.types import Share
 from models.scope import Scope
-from models.shadow.reads import ReadState, record_reads, report_shadow, shadow_settings
+from models.shadow.reads import ReadState, record_reads, report_shadow
+from models.shadow.settings import shadow_settings
 
 router = APIRouter(prefix="/v1", tags=["shadow"])
 

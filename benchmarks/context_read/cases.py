@@ -15,8 +15,8 @@ from afterturn.demo import CLOSING_QUESTION, STOPS
 from afterturn.progress import wait_for_background
 from afterturn.stack.stack import Stack
 from models.database import make_engine
+from models.database_settings import DatabaseSettings
 from models.scope import Scope
-from models.settings import DatabaseSettings
 from models.tenants.tenant import create_key, ensure_tenant
 from tests.data import DATA, read_jsonl
 

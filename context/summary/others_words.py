@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.languages import by_language
-from context.summary.injection import revokes_orders
+from context.summary.prompt_injection import revokes_orders
 from context.text.cut import split_sentences
 from context.text.language import UNKNOWN, detect_language, guess_language, main_language
 from context.text.marker_words import is_question

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.gist import Gist, covers, gist, is_about
-from context.summary.injection import revokes_orders
 from context.summary.others_words import prose_rows, split_foreign, tells_story
+from context.summary.prompt_injection import revokes_orders
 from context.summary.sections import SummaryDocument
 from context.summary.source import cited_seqs
 from context.text.cut import split_sentences

@@ -11,7 +11,8 @@ from context.certificate import Certificate
 from context.conversation.turns import NOT_STORED
 from context.recall.offer import NO_OFFER, RecallOffer, RecallStatus
 from context.recall.selection import RecallBlock, render_recall
-from context.summary.lengths import render_summary, summary_lengths
+from context.summary.frame import render_summary
+from context.summary.lengths import summary_lengths
 from context.tokens import (
     MESSAGE_OVERHEAD,
     NO_TOOLS,

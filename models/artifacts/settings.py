@@ -9,7 +9,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from context.artifact_plans.needs_plan import PlanningThresholds
 from context.precompute.worth import WorthLimits
-from models.settings import Settings
+from models.base_settings import Settings
 
 
 class ArtifactSettings(Settings):

@@ -1,112 +1,18 @@
-"""A session's row as a value, derived figures (raw messages, load, window), and the settings of summaries."""
+"""A session's row as a value, and derived figures (raw messages, load, window)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
-from pydantic import Field, model_validator
 from sqlalchemy.dialects.postgresql import Range
 
 from context.providers.model_windows import UsualBudget, UsualWindow, known_window
-from context.summary.trigger import Load, Thresholds, cool_down_s
+from context.summary.trigger import Load
 from context.tokens.budget import Budget, HistoryLimit, LimitSource, choose_budget
-from context.window.activation import ActivationMode, ActivationSettings, calls_for_work
+from context.window.activation import calls_for_work
 from context.window.emergency import LeftOut
-from models.settings import Settings
-
-
-class CompressionSettings(Settings):
-    """When history is summarized and how much of it stays raw; checked against each other at start."""
-
-    summarize_message_count: int = Field(
-        60, description="Number of raw messages above which a summary is due."
-    )
-    summarize_window_share: float = Field(
-        0.75, description="Share of the window above which a summary is due."
-    )
-    summarize_keep_messages: int = Field(20, description="Newest messages kept raw.")
-    summarize_keep_share: float = Field(0.3, description="Largest share of the window kept raw.")
-    summarize_min_progress: float = Field(0.1, description="Smallest share of tokens a summary must save.")
-    summarize_least_share: float = Field(
-        0.75,
-        description="Share of the window below which the message count alone makes no summary due.",
-    )
-    summarize_least_tokens: int = Field(
-        4_000,
-        description="Tokens below which the message count alone makes no summary due; short messages stay "
-        "raw up to this many tokens. In turns of steps and in a usual budget the growth after a cut below "
-        "which no summary is due; half as many tokens stay raw there.",
-    )
-    summarize_price_share: float = Field(
-        0.2,
-        description="Share of the window up to which the price of history makes no summary due, in turns "
-        "of steps and in a usual budget; behind a summary half of it.",
-    )
-    summarize_debounce_s: float = Field(
-        1.0, ge=0, description="Merge turns within this many seconds into one job."
-    )
-    activation: ActivationMode = Field(
-        ActivationMode.CACHE_AWARE,
-        description="When a prepared summary takes effect: `cache-aware` waits for a cold prompt cache or "
-        "for pressure, `immediate` does not wait.",
-    )
-    summarize_prepare_at: float = Field(
-        0.5,
-        description="Point between the raw share (0) and the due threshold (1) from which a summary is "
-        "prepared ahead.",
-    )
-    prompt_cache_ttl_s: dict[str, float] = Field(
-        default_factory=dict,
-        description="Seconds a provider caches a prefix, as JSON by family or start of the model name.",
-    )
-    summarize_rest_s: float = Field(
-        60,
-        ge=0,
-        description="Seconds a session waits after two refused summaries; doubles after each further "
-        "refusal.",
-    )
-    summarize_rest_max_s: float = Field(
-        86_400, ge=0, description="Longest wait of a session after refused summaries, in seconds."
-    )
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """The same numbers as the pure functions take them."""
-        return Thresholds(
-            self.summarize_message_count,
-            self.summarize_window_share,
-            self.summarize_keep_messages,
-            self.summarize_keep_share,
-            self.summarize_min_progress,
-            self.summarize_least_share,
-            self.summarize_least_tokens,
-            self.summarize_price_share,
-        )
-
-    @property
-    def activation_settings(self) -> ActivationSettings:
-        """When summaries are prepared and take effect, as the pure functions take it."""
-        return ActivationSettings(self.activation, self.summarize_prepare_at, self.prompt_cache_ttl_s)
-
-    def rest_s(self, refusals: int) -> float:
-        """How long a session rests after so many refused summaries in a row, in seconds.
-
-        One alone is no reason: the next turn may change the answer.
-        """
-        in_a_row = max(refusals - 1, 0)
-        return cool_down_s(in_a_row, first_s=self.summarize_rest_s, most_s=self.summarize_rest_max_s)
-
-    @model_validator(mode="after")
-    def _thresholds_agree(self) -> "CompressionSettings":
-        _ = self.thresholds, self.activation_settings, self.rest_s(2)
-        return self
-
-
-compression_settings = lru_cache(CompressionSettings)
-"""Read the settings once; later changes have no effect."""
-
+from models.conversations.settings import compression_settings
 
 NOTHING_IN_FORCE: Mapping[str, Any] = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
 """A session's counters without a summary in force."""

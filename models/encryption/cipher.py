@@ -1,13 +1,12 @@
-"""Sealing of a text with a key for a storage cell: the settings of keys, and the tables of wrapped keys."""
+"""Sealing of a text with a key for a storage cell, and the tables of wrapped keys."""
 
 import base64
-import binascii
 import hashlib
 import hmac
 import os
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -15,13 +14,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from pydantic import Field, SecretStr, model_validator
 from sqlalchemy import CheckConstraint, LargeBinary, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey
 from models.database import Transaction
-from models.settings import Settings
+from models.encryption.settings import KEY_BYTES, text_settings
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 MARK = "\x02"
 """First character of a stored text that differs from the written text: no text of people begins so."""
 
-KEY_BYTES = 32
 NONCE_BYTES = 12
 _KEPT_AS_IT_IS = MARK + "="
 _COMPRESSED_FROM = 256
@@ -211,56 +208,6 @@ def find_uncleared(db: Transaction, tenant_id: UUID) -> Sequence[datetime]:
 def note_cleared(db: Transaction, tenant_id: UUID, made_at: Sequence[datetime]) -> None:
     """Record that no text sealed with the keys is left."""
     db.execute(_CLEARED, {"tenant_id": tenant_id, "made_at": list(made_at)})
-
-
-class TextSettings(Settings):
-    """Available master keys, and the sealing of new text."""
-
-    text_keys: SecretStr = Field(
-        SecretStr(""),
-        description="Master keys for stored text, as `id:base64` of 32 bytes, separated by commas; the "
-        "first key writes, all keys read. Empty stores plain text.",
-    )
-    text_sealing: bool = Field(
-        default=True, description="Seal new text if master keys are set; false only reads sealed text."
-    )
-    text_key_cache_s: float = Field(30.0, ge=0, description="Seconds a process caches a tenant's text key.")
-
-    @model_validator(mode="after")
-    def _keys_are_keys(self) -> "TextSettings":
-        _ = self.masters
-        return self
-
-    @property
-    def masters(self) -> Mapping[str, bytes]:
-        """Master keys by id, the writing key first.
-
-        Raises:
-            ValueError: A key is malformed; the message names the id and does not show the key.
-        """
-        listed = [entry.strip() for entry in self.text_keys.get_secret_value().split(",") if entry.strip()]
-        named = [_read(entry) for entry in listed]
-        masters = dict(named)
-        if len(masters) < len(named):
-            raise ValueError("AFTERTURN_TEXT_KEYS names an id twice")
-        return masters
-
-
-def _read(entry: str) -> tuple[str, bytes]:
-    name, _, written = entry.partition(":")
-    if not (name.isascii() and name.isalnum()) or not written:
-        raise ValueError("AFTERTURN_TEXT_KEYS is id:key,id:key; an id is of letters and digits")
-    try:
-        secret = base64.b64decode(written, validate=True)
-    except binascii.Error:
-        secret = b""
-    if len(secret) != KEY_BYTES:
-        raise ValueError(f"AFTERTURN_TEXT_KEYS: the key {name} is not the base64 of {KEY_BYTES} bytes")
-    return name, secret
-
-
-text_settings = lru_cache(TextSettings)
-"""Read the settings once; later changes have no effect."""
 
 
 def seals() -> bool:

@@ -24,8 +24,8 @@ from models.encryption.cipher import (
     keep_plain,
     read_plain,
     seals,
-    text_settings,
 )
+from models.encryption.settings import text_settings
 
 Content = TypeVar("Content", str, bytes)
 

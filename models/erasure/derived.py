@@ -20,6 +20,22 @@ from models.plans.outcome import note_erased_plans
 from models.plans.plan import Plan
 from models.scope import Scope
 
+WITH_THE_SESSION = (
+    "artifact_use",
+    "chat_prefix",
+    "limit_sighting",
+    "summary_part",
+    "summary",
+    "recall_passage",
+    "recall_term",
+    "recall_progress",
+    "preflight_decision",
+    "preflight_session",
+    "message",
+    "turn",
+)
+"""Tables with rows deleted and counted together with a session."""
+
 _KEYED_OTHERWISE = [kind.value for kind in WorkKind if not kind.by_session]
 
 _REVOKE = text(
@@ -253,3 +269,14 @@ def drop_decisions(scope: Scope, session_id: str, turns: Sequence[int], receipt:
         "preflight_decision", scope.execute(_DECISIONS, session_id=session_id, turns=list(turns)).rowcount
     )
     receipt.count("preflight_session", scope.execute(_TOPIC, session_id=session_id).rowcount)
+
+
+_DELETE = {
+    table: text(f"delete from {table} where tenant_id = :tenant_id and session_id = :session_id")  # noqa: S608 (names of ours)
+    for table in (*WITH_THE_SESSION, "session")
+}
+
+
+def delete_rows(scope: Scope, table: str, session_id: str) -> int:
+    """Delete a session's rows of a table of `WITH_THE_SESSION`, or the session; return their number."""
+    return scope.execute(_DELETE[table], session_id=session_id).rowcount

@@ -11,6 +11,8 @@ from models.conversations.session_state import SessionState
 from models.database import Transaction
 from models.erasure.artifacts import forget_titles, release
 from models.erasure.derived import (
+    WITH_THE_SESSION,
+    delete_rows,
     drop_plans_of_session,
     drop_plans_of_user,
     drop_readings,
@@ -23,22 +25,6 @@ from models.learning.habits import forget_profile, hold_profiles
 from models.ledger.call import forget_session
 from models.scope import Scope
 from models.shadow.reads import unlink_reads
-
-WITH_THE_SESSION = (
-    "artifact_use",
-    "chat_prefix",
-    "limit_sighting",
-    "summary_part",
-    "summary",
-    "recall_passage",
-    "recall_term",
-    "recall_progress",
-    "preflight_decision",
-    "preflight_session",
-    "message",
-    "turn",
-)
-"""Tables with rows deleted and counted together with a session."""
 
 WHOLE_LOG = 2**62
 STATEMENT_TIMEOUT_MS = 120_000
@@ -76,14 +62,14 @@ def _erase(scope: Scope, session_id: str, session: SessionState | None) -> Recei
     drop_readings(scope, session_id, receipt)
     used = _uses(scope, session_id)
     for table in WITH_THE_SESSION:
-        receipt.count(table, _delete_rows(scope, table, session_id))
+        receipt.count(table, delete_rows(scope, table, session_id))
     receipt.count("served_window", drop_windows(scope, session_id))
     attached = drop_session_attachments(scope, session_id)
     receipt.count("artifact_attachment", len(attached))
     release(scope, {*used, *attached}, receipt)
     forget_titles(scope, attached, receipt)
     receipt.count("shadow_read", unlink_reads(scope, session_id))
-    gone = _delete_rows(scope, "session", session_id)
+    gone = delete_rows(scope, "session", session_id)
     # Last: whoever writes a call down holds the session's row, so all that name it are to be seen by now.
     receipt.count("llm_call", forget_session(scope, session_id))
     if session is not None:
@@ -100,16 +86,6 @@ _USES = text(
 
 def _uses(scope: Scope, session_id: str) -> Sequence[str]:
     return scope.execute(_USES, session_id=session_id).scalars().all()
-
-
-_DELETE = {
-    table: text(f"delete from {table} where tenant_id = :tenant_id and session_id = :session_id")  # noqa: S608 (names of ours)
-    for table in (*WITH_THE_SESSION, "session")
-}
-
-
-def _delete_rows(scope: Scope, table: str, session_id: str) -> int:
-    return scope.execute(_DELETE[table], session_id=session_id).rowcount
 
 
 _REMEMBER = text(

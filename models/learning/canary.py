@@ -45,8 +45,8 @@ from models.learning.prior_set import (
     lock_sets,
     with_deed,
 )
-from models.learning.progress import LearningSettings
 from models.learning.served_set import WORDS_ALONE
+from models.learning.settings import LearningSettings
 from models.plans.plan import outcome_numbers
 from models.scope import Scope
 from models.telemetry.counters import Counted, count

@@ -4,17 +4,13 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
-from pydantic import Field, model_validator
-from pydantic_settings import SettingsConfigDict
 from sqlalchemy import text
 
 from context.errors import AfterturnError
 from models.database import Transaction
 from models.due_work.heartbeat import AT_WORK
-from models.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -30,50 +26,6 @@ class Caps:
     def any_set(self) -> bool:
         """True when there is a cap to check."""
         return self != Caps()
-
-
-class BudgetSettings(Settings):
-    """Caps in force, read once from `AFTERTURN_*`. `none` removes a cap."""
-
-    model_config = SettingsConfigDict(env_ignore_empty=True, env_parse_none_str="none")
-
-    tenant_tokens_per_day: int | None = Field(
-        100_000_000, ge=1, description="Most tokens per tenant and day; `none` removes the cap."
-    )
-    session_tokens_per_day: int | None = Field(
-        5_000_000, ge=1, description="Most tokens per session and day; `none` removes the cap."
-    )
-    tenant_usd_per_day: Decimal | None = Field(
-        Decimal(50), gt=0, description="Most US dollars per tenant and day; `none` removes the cap."
-    )
-    session_usd_per_day: Decimal | None = Field(
-        Decimal(5), gt=0, description="Most US dollars per session and day; `none` removes the cap."
-    )
-
-    @model_validator(mode="after")
-    def _check_order(self) -> Self:
-        for unit in ("tokens", "usd"):
-            session, tenant = (
-                getattr(self, f"session_{unit}_per_day"),
-                getattr(self, f"tenant_{unit}_per_day"),
-            )
-            if session is not None and tenant is not None and session > tenant:
-                raise ValueError(f"AFTERTURN_SESSION_{unit.upper()}_PER_DAY is above the tenant's cap")
-        return self
-
-    @property
-    def caps(self) -> Caps:
-        """The caps as a value."""
-        return Caps(
-            tenant_tokens_per_day=self.tenant_tokens_per_day,
-            session_tokens_per_day=self.session_tokens_per_day,
-            tenant_usd_per_day=self.tenant_usd_per_day,
-            session_usd_per_day=self.session_usd_per_day,
-        )
-
-
-budget_settings = lru_cache(BudgetSettings)
-"""Read the settings once; later changes have no effect."""
 
 
 def next_day(now: datetime) -> datetime:

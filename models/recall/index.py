@@ -36,7 +36,8 @@ from models.conversations.session_state import SessionState
 from models.database import Transaction
 from models.encryption.cipher import TextKey, has_masters
 from models.encryption.keys import TextCipher
-from models.recall.user import UserKey, recall_settings, users_of_turns
+from models.recall.settings import recall_settings
+from models.recall.user import UserKey, users_of_turns
 from models.scope import Scope
 
 

@@ -17,7 +17,7 @@ from models.artifacts.summary import SummaryKey, open_focus, seal_focus, text_ro
 from models.conversations.session import lock_existing
 from models.database import Transaction
 from models.due_work.queue import WorkKind, enqueue
-from models.encryption.cipher import WrappedTextKey, delete_key, find_uncleared, seals, text_settings
+from models.encryption.cipher import WrappedTextKey, delete_key, find_uncleared, seals
 from models.encryption.keys import (
     NO_KEY,
     TextCipher,
@@ -27,6 +27,7 @@ from models.encryption.keys import (
     unwrap,
     wrap,
 )
+from models.encryption.settings import text_settings
 from models.erasure.derived import rewind_index
 from models.rekeying.columns import (
     COLUMNS,

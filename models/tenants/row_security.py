@@ -18,7 +18,7 @@ from psycopg import Connection as DriverConnection
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
-from models.settings import database_settings
+from models.database_settings import database_settings
 
 ROLE = "afterturn_tenant"
 """Role of a tenant's calls: without login, without tables, without bypass."""

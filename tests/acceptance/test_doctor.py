@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from afterturn.stack.roles import Addresses
-from models.settings import RELEASE
+from models.base_settings import RELEASE
 from tests.acceptance.environment import untouched
 from tests.data import ROOT
 

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from context.summary.gate import GateSettings
 from llm.settings import LlmSettings
 from models import database as session
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings
 from models.due_work.queue import Claim, WorkKind, find_work
 from models.scope import Scope
 from tests.integration.summarizing import MODEL, Model, Room, dialogue

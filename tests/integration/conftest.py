@@ -14,12 +14,11 @@ from api.context import artifact_summaries as in_force
 from api.settings import api_settings
 from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
-from models.conversations.served_window import served_window_settings
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings, served_window_settings
+from models.database_settings import database_settings
 from models.encryption.keys import forget_keys
-from models.recall.user import recall_settings
+from models.recall.settings import recall_settings
 from models.scope import Scope
-from models.settings import database_settings
 from models.tenants import row_security
 from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 from tests.integration.sealing import FIRST, Environment

@@ -17,9 +17,10 @@ from models.artifacts.plan import PlanKey, PlanWish, store_plan
 from models.artifacts.plan import want_plan as want_context_plan
 from models.artifacts.summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
 from models.conversations.kept_summaries import keep_part
-from models.conversations.served_window import NewWindow, ServedWindowSettings, keep_window
+from models.conversations.served_window import NewWindow, keep_window
 from models.conversations.session import find_session
 from models.conversations.session_notes import ChatPrefixRow
+from models.conversations.settings import ServedWindowSettings
 from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.encryption.keys import TextCipher

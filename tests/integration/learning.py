@@ -13,9 +13,9 @@ from models import database as session
 from models.catalogs.catalog import put_catalog
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.prior_set import SetKind, SetPlace
-from models.learning.progress import LearningSettings
 from models.learning.served_set import ServedSets, find_served_sets
 from models.learning.set_listing import SetFacts, list_sets
+from models.learning.settings import LearningSettings
 from models.scope import Scope
 from tests.unit.priors.plans import TOOLS, history
 from workers.jobs.learn.night import CATALOG, learn

@@ -11,7 +11,8 @@ from sqlalchemy import func, select
 from context.recall.selection import USER_RECALL_TAG
 from models import database as session
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
-from models.recall.user import RecallSettings, switch_user_recall
+from models.recall.settings import RecallSettings
+from models.recall.user import switch_user_recall
 from models.scope import Scope
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.recall import index_session

@@ -14,7 +14,8 @@ from models.conversations.session import find_session
 from models.conversations.summary import store_summary
 from models.due_work.queue import WorkKind, find_work
 from models.scope import Scope
-from models.shadow.reads import ShadowSettings, set_switch
+from models.shadow.reads import set_switch
+from models.shadow.settings import ShadowSettings
 from tests.integration.activating import Chat
 from tests.integration.erasing import new_summary
 from workers.jobs.lifecycle import run_work

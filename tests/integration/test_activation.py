@@ -14,7 +14,7 @@ from models import database as session
 from models.artifacts.settings import planning_settings
 from models.conversations.kept_summaries import keep_part
 from models.conversations.session import lock_sessions
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings
 from models.conversations.summary import SummaryState, drop_prepared
 from models.due_work.queue import WorkKind, WorkState, enqueue, lock_lease
 from models.scope import Scope

@@ -15,7 +15,7 @@ from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
 from models.artifacts.use import load_uses
 from models.catalogs.model_profile import set_override
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings
 from models.due_work.queue import WorkKind
 from models.scope import Scope
 from tests.integration.reading import Platform, long_report

@@ -17,7 +17,7 @@ from models.artifacts.use import load_results
 from models.conversations.history import load_oldest
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.ledger.caps import Caps
-from models.recall.user import RecallSettings
+from models.recall.settings import RecallSettings
 from models.scope import Scope
 from tests.integration.artifacts import store_document
 from tests.integration.summarizing import Model, Room

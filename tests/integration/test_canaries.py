@@ -19,9 +19,9 @@ from models import database as session
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.canary import CanaryRefusedError, settle_canary, start_canary, stop_canary
 from models.learning.prior_set import activate_set, retire_sets, roll_back
-from models.learning.progress import LearningSettings
 from models.learning.served_set import ServedSets, find_served_sets
 from models.learning.set_listing import SetFacts
+from models.learning.settings import LearningSettings
 from models.plans.outcome import note_erased_plans
 from models.plans.plan import MadePlan, PlanMethod, keep_plan
 from models.scope import Scope

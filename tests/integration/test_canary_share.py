@@ -10,7 +10,8 @@ from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
 from models import database as session
-from models.learning.progress import LearningSettings, set_canary_share
+from models.learning.progress import set_canary_share
+from models.learning.settings import LearningSettings
 from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key

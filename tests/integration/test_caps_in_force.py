@@ -12,7 +12,8 @@ from afterturn.doctor import check_caps
 from afterturn.status import Look, opened
 from models import database as session
 from models.due_work.heartbeat import beat
-from models.ledger.caps import DETAIL, SaidBy, budget_settings, find_caps
+from models.ledger.caps import DETAIL, SaidBy, find_caps
+from models.ledger.settings import budget_settings
 from tests.integration.test_usage_api import make_call, usage
 from tests.integration.test_usage_command import run
 from workers.telemetry import settings_in_use, show_life

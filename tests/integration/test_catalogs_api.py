@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from api.catalogs import catalog_cache
 from api.catalogs import routes as catalogs_api
 from models import database as session
-from models.catalogs.catalog_form import CatalogSettings
+from models.catalogs.settings import CatalogSettings
 from models.tenants.tenant import ensure_tenant
 from tests.data import data_dir
 from tests.integration.conftest import make_key

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from afterturn.conversations.bundled import bundled_conversation
-from models.recall.user import recall_settings
+from models.recall.settings import recall_settings
 from tests.integration.activating import Chat
 from workers.jobs.recall import index_through
 

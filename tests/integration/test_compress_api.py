@@ -11,7 +11,7 @@ from context.window.emergency import EmergencyCut
 from models import database as session
 from models.conversations.session import cut_session
 from models.conversations.summary import NewSummary, store_summary
-from models.recall.user import RecallSettings
+from models.recall.settings import RecallSettings
 from models.scope import Scope
 from tests.integration.conftest import make_key
 from tests.integration.refusing import (

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Connection, Engine, event, text
 
 from models import database as session
-from models.settings import database_settings
+from models.database_settings import database_settings
 from tests.integration.store_faults import Fault, When
 from tests.integration.test_lifecycle import postgres_says
 from tests.integration.test_tries import TOOLS, TURN, count, meeting

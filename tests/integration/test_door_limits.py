@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 
 from api.settings import api_settings
 from models.artifacts.settings import artifact_settings
-from models.catalogs.catalog_form import catalog_settings
+from models.catalogs.settings import catalog_settings
 from tests.integration.agents import MESSAGES, listening
 from tests.integration.conftest import make_key
 from tests.integration.doors import DOORS, filled

@@ -14,7 +14,7 @@ from models.conversations.session_state import SessionState
 from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.recall.index import RecallKey, find_progress
-from models.recall.user import RecallSettings
+from models.recall.settings import RecallSettings
 from models.scope import Scope
 from tests.integration.erasing import post_turn, talk
 from tests.integration.summarizing import SESSION, Model, Room

@@ -9,7 +9,7 @@ from sqlalchemy import text
 from models import database as session
 from models.artifacts.summary import SummaryKey, Wish, want_summary
 from models.due_work.queue import WorkKind
-from models.erasure.sessions import WITH_THE_SESSION
+from models.erasure.derived import WITH_THE_SESSION
 from models.plans.outcome import find_erased_plans
 from models.scope import Scope
 from tests.integration.erasing import (

@@ -20,7 +20,7 @@ from models.artifacts.settings import PlanningSettings
 from models.conversations.summary import NewSummary, store_summary
 from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.habits import count_categories
-from models.recall.user import RecallSettings
+from models.recall.settings import RecallSettings
 from models.scope import Scope
 from tests.integration.erasing import tables_with, talk, tool_turn
 from tests.integration.planning import CATALOG, MODEL

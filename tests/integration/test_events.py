@@ -19,9 +19,9 @@ from sqlalchemy import text
 from api.settings import api_settings
 from models import database as session
 from models.conversations.summary import activate_prepared, store_summary
+from models.database_settings import database_settings
 from models.due_work import operator
 from models.scope import Scope
-from models.settings import database_settings
 from models.tenants.tenant import ensure_tenant, revoke_key
 from tests.described import answer_models, keys_lost
 from tests.integration.agents import listening

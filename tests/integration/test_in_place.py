@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 
 REPORT = long_report(lines=120)

@@ -20,8 +20,9 @@ from models.learning.prior_set import (
     keep_set,
     roll_back,
 )
-from models.learning.progress import LearningCounts, LearningSettings, find_counted, keep_counted
+from models.learning.progress import LearningCounts, find_counted, keep_counted
 from models.learning.served_set import load_set
+from models.learning.settings import LearningSettings
 from models.plans.outcome import find_erased_plans, note_erased_plans
 from models.scope import Scope
 from models.telemetry.counters import Counted, flush, read_counts

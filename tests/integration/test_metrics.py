@@ -14,7 +14,7 @@ from api.settings import api_settings
 from llm.pricing import count_call, count_denial
 from llm.requests import CompletionRequest, Purpose
 from models import database as session
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings
 from models.due_work.heartbeat import beat
 from models.due_work.queue import WorkKind, claim, enqueue, retry_later
 from models.ledger.call import Reservation, Settlement, reserve

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from models import database as session
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings
 from models.due_work.queue import WorkKind, WorkState, enqueue
 from models.scope import Scope
 from tests.integration.activating import PATH, Chat

@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.turns.intake import TurnCompleted, read_turn, store_turns
 from models import database as session
 from models.artifacts.settings import planning_settings
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings
 from models.conversations.summary import activate_prepared
 from models.scope import Scope
 from tests.integration.activating import Chat

@@ -10,7 +10,7 @@ import typer
 from sqlalchemy import text
 
 from afterturn.operating import ADVICE, operator_transaction
-from models.settings import database_settings
+from models.database_settings import database_settings
 
 NOWHERE = Path("/nonexistent")
 

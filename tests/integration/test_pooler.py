@@ -15,9 +15,9 @@ from afterturn.doctor import check_database
 from afterturn.stack.roles import Addresses
 from benchmarks.pooler import pooler
 from models import database as session
+from models.database_settings import DatabaseSettings, database_settings
 from models.due_work.queue import DueWork, WorkKind, enqueue
 from models.scope import Scope
-from models.settings import DatabaseSettings, database_settings
 from tests.integration.test_dispatch import woken_after
 from workers.dispatch import Waker
 

@@ -15,7 +15,7 @@ from context.preflight.types import Category
 from context.priors.evaluate import factors_to_bytes
 from context.text.sanitize import MAX_TOOL_NAME_CHARS
 from models import database as session
-from models.preflight.policy import preflight_settings
+from models.preflight.settings import preflight_settings
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 

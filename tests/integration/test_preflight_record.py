@@ -21,7 +21,7 @@ from models.preflight.decision import (
     join_decisions,
     load_decisions,
 )
-from models.preflight.policy import preflight_settings
+from models.preflight.settings import preflight_settings
 from models.scope import Scope
 from tests.integration.test_preflight import SESSION, TOOLS, ask, fresh_policies, rows, say
 

@@ -13,7 +13,7 @@ from llm.requests import CompletionReply, CompletionRequest
 from llm.settings import LlmSettings
 from models import database as session
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
-from models.preflight.policy import preflight_settings
+from models.preflight.settings import preflight_settings
 from models.scope import Scope
 from tests.integration.summarizing import Model
 from tests.integration.test_preflight import SESSION, TOOLS, ask, fresh_policies, rows, say

@@ -16,7 +16,8 @@ from api.catalogs.catalog_cache import CatalogCache, catalogs
 from context.catalog.read import read_catalog
 from context.ranking.prepared import pack_prepared, prepare_catalog
 from models.catalogs.catalog import find_last_used
-from models.catalogs.catalog_form import FormKey, catalog_settings, store_form
+from models.catalogs.catalog_form import FormKey, store_form
+from models.catalogs.settings import catalog_settings
 from models.database import read_transaction, transaction
 from models.scope import Scope
 from tests.integration.conftest import make_key

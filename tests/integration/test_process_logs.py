@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from models.settings import RELEASE
+from models.base_settings import RELEASE
 from models.telemetry.logging import MOST_CHARS
 from tests.data import ROOT
 

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings
 from models.conversations.summary import SummaryState
 from tests.integration.activating import Chat
 

@@ -14,7 +14,7 @@ from context.window.emergency import EmergencyCut
 from models import database as session
 from models.conversations.session import cut_session
 from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
-from models.recall.user import RecallSettings, recall_settings
+from models.recall.settings import RecallSettings, recall_settings
 from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key

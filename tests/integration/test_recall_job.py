@@ -15,7 +15,7 @@ from models.conversations.summary import NewSummary, activate_version, retire_su
 from models.due_work.queue import DueWork, WorkKind, WorkState, claim, enqueue, find_work
 from models.erasure.derived import rewind_index
 from models.recall.index import Progress, RecallKey, find_progress
-from models.recall.user import RecallSettings
+from models.recall.settings import RecallSettings
 from models.scope import Scope
 from tests.integration.summarizing import SESSION, Model, Room
 from workers.jobs import recall

@@ -11,14 +11,8 @@ from sqlalchemy import Engine, text
 from models import database as session
 from models.database import transaction
 from models.due_work.queue import WorkKind, claim, enqueue
-from models.retention.tenant_policy import (
-    RETENTION,
-    Retention,
-    RetentionSettings,
-    find_retention,
-    list_gone,
-    put_retention,
-)
+from models.retention.settings import RetentionSettings
+from models.retention.tenant_policy import RETENTION, Retention, find_retention, list_gone, put_retention
 from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key

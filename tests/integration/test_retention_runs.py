@@ -17,14 +17,8 @@ from models import database as session
 from models.database import transaction
 from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.retention.delete_tables import _FOLD_CALLS, _OLD, FIRST, Wishing, find_old_sessions, find_wishing
-from models.retention.tenant_policy import (
-    RETENTION,
-    LastRun,
-    RetentionSettings,
-    find_last_run,
-    list_gone,
-    note_gone,
-)
+from models.retention.settings import RetentionSettings
+from models.retention.tenant_policy import RETENTION, LastRun, find_last_run, list_gone, note_gone
 from models.scope import Scope
 from models.telemetry.counters import flush
 from models.tenants.tenant import create_key, ensure_tenant, find_caller, list_keys

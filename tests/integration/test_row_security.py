@@ -15,11 +15,11 @@ from sqlalchemy.exc import DBAPIError
 
 from afterturn.migrate import hold_to_tenants
 from models import database as session
+from models.database_settings import database_settings
 from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextCipher, TextForgottenError
 from models.rekeying.rotation import forget_text_key
 from models.scope import Scope
-from models.settings import database_settings
 from models.tenants.row_security import POLICY, ROLE, SEEN_THROUGH_VIEWS, VIEWS, keep_to
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key

@@ -10,14 +10,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from models import database as session
-from models.conversations.served_window import (
-    NewWindow,
-    ServedWindowSettings,
-    drop_old_windows,
-    keep_window,
-    list_windows,
-    served_window_settings,
-)
+from models.conversations.served_window import NewWindow, drop_old_windows, keep_window, list_windows
+from models.conversations.settings import ServedWindowSettings, served_window_settings
 from models.erasure.kept_receipts import receipt_digest
 from models.scope import Scope
 from models.tenants.tenant import ensure_tenant

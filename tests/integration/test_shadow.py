@@ -15,10 +15,10 @@ from api.context.session_request import load_request
 from api.shadow.record import Shadow, record_shadow, try_variant
 from context.shadow.verdict import ShadowPart
 from models import database as session
-from models.conversations.session_state import compression_settings
+from models.conversations.settings import compression_settings
 from models.due_work.queue import WorkKind, WorkState, find_work
 from models.scope import Scope
-from models.shadow.reads import shadow_settings
+from models.shadow.settings import shadow_settings
 from tests.integration.activating import Chat
 from tests.integration.reading import FACT, Platform, long_report
 from tests.integration.shadowing import (

@@ -11,8 +11,8 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
 from models import database as session
+from models.base_settings import RELEASE
 from models.due_work.heartbeat import beat, last_signs
-from models.settings import RELEASE
 from workers import app as worker_app
 from workers.dispatch import run
 from workers.settings import TaskName, worker_settings

@@ -9,11 +9,12 @@ from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
 from models import database as session
+from models.base_settings import RELEASE
+from models.database_settings import database_settings
 from models.due_work.heartbeat import beat
 from models.due_work.operator import drop_dead
 from models.due_work.queue import WorkKind, WorkState, enqueue, find_work, retry_later
 from models.scope import Scope
-from models.settings import RELEASE, database_settings
 from models.tenants.tenant import ensure_tenant
 from tests.integration.works import row, take
 

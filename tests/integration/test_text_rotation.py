@@ -15,10 +15,10 @@ from sqlalchemy import text
 from models import database as session
 from models.artifacts.attachment import load_attachments
 from models.conversations.history import load_oldest
+from models.database_settings import database_settings
 from models.encryption.keys import TextCipher, unwrap
 from models.rekeying.rotation import AT_ONCE
 from models.scope import Scope
-from models.settings import database_settings
 from models.tenants.tenant import ensure_tenant
 from tests.data import ROOT
 from tests.integration.erasing import post_turn, tool_turn

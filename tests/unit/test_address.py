@@ -5,7 +5,8 @@ from pydantic import ValidationError
 from pydantic_settings import BaseSettings
 
 from api.settings import ApiSettings
-from models.settings import DatabaseSettings, check_address, with_password
+from models.base_settings import check_address, with_password
+from models.database_settings import DatabaseSettings
 from workers.settings import WorkerSettings
 
 

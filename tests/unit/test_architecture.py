@@ -74,6 +74,13 @@ def long_functions(file: Path) -> set[str]:
     }
 
 
+def settings_classes(file: Path) -> set[str]:
+    """The classes of settings in a file whose name does not say that it holds settings."""
+    classes = [node for node in ast.walk(parsed(file)) if isinstance(node, ast.ClassDef)]
+    named = {node.name for node in classes if any(ast.unparse(base) == "Settings" for base in node.bases)}
+    return set() if file.stem in {"settings", "database_settings"} else named
+
+
 def called(file: Path) -> set[str]:
     """The last names of everything that a file calls."""
     calls = [node.func for node in ast.walk(parsed(file)) if isinstance(node, ast.Call)]
@@ -104,6 +111,10 @@ def test_no_module_has_two_subjects() -> None:
 
 def test_no_function_hides_another() -> None:
     assert offences(CODE, long_functions) == {}
+
+
+def test_settings_stand_in_the_settings_of_their_folder() -> None:
+    assert offences(CODE, settings_classes) == {}
 
 
 def test_every_package_says_what_it_is_for() -> None:

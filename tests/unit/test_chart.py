@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from afterturn.settings import unknown_variables
+from models.base_settings import RELEASE
 from models.due_work.kinds import WorkKind, WorkQueue
-from models.settings import RELEASE
 from tests.data import ROOT
 from tests.unit.test_compose import SERVICES, WORKERS
 

@@ -7,15 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from models.encryption.cipher import (
-    MARK,
-    SealBrokenError,
-    TextKey,
-    TextSettings,
-    is_sealed,
-    keep_plain,
-    read_plain,
-)
+from models.encryption.cipher import MARK, SealBrokenError, TextKey, is_sealed, keep_plain, read_plain
+from models.encryption.settings import TextSettings
 
 KEY, OTHER = TextKey(b"k" * 32), TextKey(b"o" * 32)
 PLACE = ("message.body", "tenant", "s1", 7)

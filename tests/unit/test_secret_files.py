@@ -8,7 +8,8 @@ import pytest
 from afterturn.settings import unknown_variables
 from api.settings import ApiSettings
 from llm.settings import LlmSettings
-from models.settings import DatabaseSettings, read_files
+from models.base_settings import read_files
+from models.database_settings import DatabaseSettings
 from workers.settings import WorkerSettings
 
 

@@ -10,12 +10,13 @@ from pydantic import ValidationError
 from afterturn.doctor import check_models
 from api.app import make_app
 from llm.settings import LlmSettings, llm_settings
-from models.catalogs.catalog_form import catalog_settings
-from models.conversations.session_state import compression_settings
-from models.encryption.cipher import text_settings
-from models.ledger.caps import Caps, budget_settings
-from models.recall.user import recall_settings
-from models.shadow.reads import shadow_settings
+from models.catalogs.settings import catalog_settings
+from models.conversations.settings import compression_settings
+from models.encryption.settings import text_settings
+from models.ledger.caps import Caps
+from models.ledger.settings import budget_settings
+from models.recall.settings import recall_settings
+from models.shadow.settings import shadow_settings
 from workers.app import app
 from workers.settings import WorkerSettings
 

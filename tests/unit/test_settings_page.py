@@ -1,5 +1,5 @@
 from afterturn.settings import render_settings, settings_classes
-from models.settings import variables
+from models.base_settings import variables
 from tests.data import ROOT
 
 

@@ -6,7 +6,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from afterturn.settings import report, settings_classes, unknown_variables
 from api.settings import ApiSettings
-from models.settings import MASK, DatabaseSettings, changed_settings, masked, variables
+from models.base_settings import MASK, changed_settings, masked, variables
+from models.database_settings import DatabaseSettings
 from tests.data import ROOT
 
 

@@ -9,7 +9,7 @@ from context.preflight.types import MemoryParams
 from context.tokens.budget import choose_budget
 from context.tokens.text import count_text
 from context.types import Message, Role
-from models.recall.user import recall_settings
+from models.recall.settings import recall_settings
 
 _LINES = ["Yes, please proceed along the yellow line."]
 _LINES += [f"The crane at gate {number} is served by crew {number * 7}." for number in range(1, 60)]

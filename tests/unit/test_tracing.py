@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from models.telemetry.tracing import NO_SPAN, TracingSettings, annotate, present_trace, span
+from models.telemetry.settings import TracingSettings
+from models.telemetry.tracing import NO_SPAN, annotate, present_trace, span
 from tests.data import ROOT
 
 OFF = """

@@ -14,7 +14,8 @@ from models.conversations.session import find_session
 from models.database import read_transaction, transaction
 from models.due_work.queue import Claim, finish
 from models.recall.index import Progress, RecallKey, add_passages, find_progress, find_turns, lock_source
-from models.recall.user import RecallSettings, has_users
+from models.recall.settings import RecallSettings
+from models.recall.user import has_users
 from models.scope import Scope
 from workers.jobs.lifecycle import LeaseLostError
 

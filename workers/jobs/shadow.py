@@ -6,7 +6,7 @@ from models.database import transaction
 from models.due_work.queue import Claim, finish
 from models.scope import Scope
 from models.shadow.count_losses import any_waiting, judge, lapse_old, take_waiting
-from models.shadow.reads import ShadowSettings
+from models.shadow.settings import ShadowSettings
 from models.telemetry.counters import Counted, count
 from workers.jobs.lifecycle import LeaseLostError
 

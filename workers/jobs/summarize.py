@@ -22,7 +22,8 @@ from llm.requests import complete_builtin
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.conversations.history import load_oldest
 from models.conversations.kept_summaries import drop_parts, is_rolled_back, thin_summaries
-from models.conversations.session_state import SessionState, compression_settings
+from models.conversations.session_state import SessionState
+from models.conversations.settings import compression_settings
 from models.conversations.standing import SessionSnapshot, find_standing, is_covered
 from models.conversations.summary import (
     STAND_IN,
@@ -40,7 +41,7 @@ from models.learning.speculation import PREPARED, note_made, note_used, spent_si
 from models.ledger.caps import BudgetDeniedError
 from models.providers.circuit_breaker import ProviderParkedError
 from models.recall.index import is_indexed
-from models.recall.user import recall_settings
+from models.recall.settings import recall_settings
 from models.scope import Scope
 from models.telemetry.counters import Counted, count
 from models.telemetry.tracing import span

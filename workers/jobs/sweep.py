@@ -16,7 +16,8 @@ from models.artifacts.artifact import drop_orphans
 from models.artifacts.settings import ArtifactSettings, artifact_settings
 from models.artifacts.summary_cache import evict, expire
 from models.conversations.recount import recount_old_sessions
-from models.conversations.served_window import drop_old_windows, served_window_settings
+from models.conversations.served_window import drop_old_windows
+from models.conversations.settings import served_window_settings
 from models.database import Transaction, database_now, kind_of, read_transaction, transaction
 from models.due_work.heartbeat import forget_older_than
 from models.due_work.queue import Claim, finish
@@ -25,7 +26,7 @@ from models.erasure.log import Receipt
 from models.ledger.call import sweep_lost
 from models.ledger.caps import Caps
 from models.preflight.decision import forget_old_decisions
-from models.preflight.policy import preflight_settings
+from models.preflight.settings import preflight_settings
 from models.providers.context_limit import forget_expired_limits
 from models.retention.delete_tables import (
     FIRST,
@@ -44,9 +45,11 @@ from models.retention.delete_tables import (
     find_wishing,
     fold_old_calls,
 )
-from models.retention.tenant_policy import RETENTION, RetentionSettings, retention_settings
+from models.retention.settings import RetentionSettings, retention_settings
+from models.retention.tenant_policy import RETENTION
 from models.scope import Scope
-from models.shadow.reads import forget_old_reads, shadow_settings
+from models.shadow.reads import forget_old_reads
+from models.shadow.settings import shadow_settings
 from models.telemetry.counters import Counted, count
 from workers.jobs.lifecycle import LeaseLostError
 

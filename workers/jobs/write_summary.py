@@ -14,10 +14,10 @@ from context.conversation.transcript import (
     transcript_text,
 )
 from context.summary.gate import Covered, Draft, Fault, GateSettings, GateVerdict
-from context.summary.injection import is_tainted
 from context.summary.mending import complain, mend_summary
 from context.summary.others_words import users_language
 from context.summary.prompt import PROMPT_VERSION, SummaryInput, summary_messages
+from context.summary.prompt_injection import is_tainted
 from context.summary.substance import is_loop, says_little
 from context.summary.trigger import SummaryCut
 from context.text.language import UNKNOWN

@@ -10,8 +10,8 @@ import structlog
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from models import database as session
+from models.database_settings import database_settings
 from models.scope import Scope
-from models.settings import database_settings
 from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 from tests.integration.fuzz.run import Found, fuzz_round, open_door
 

@@ -19,7 +19,7 @@ from context.conversation.transcript import (
     render_transcript,
     transcript_text,
 )
-from context.summary.lengths import render_summary
+from context.summary.frame import render_summary
 from context.text.tags import escape_tags
 from context.types import Message, Role, Wire
 from tests.data import read_jsonl, session_file

@@ -32,8 +32,8 @@ from context.recall.passages import make_passages, split_passages
 from context.summary.carry_over import carry_protected
 from context.summary.clean_reply import clean_reply
 from context.summary.evidence import check_claims, protected_identifiers
+from context.summary.frame import render_summary
 from context.summary.gate import Covered, Draft, judge_summary
-from context.summary.lengths import render_summary
 from context.summary.sections import SummaryDocument
 from context.summary.voice import credit_speakers, plays_conversation
 from context.text.cut import ceil_border, clip, floor_border, one_line

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from llm.settings import DEFAULT_MODEL, EXTRACTIVE, PROVIDER_KEYS, LlmSettings
-from models.ledger.caps import BudgetSettings
+from models.ledger.settings import BudgetSettings
 
 NAMES = ("CONTEXT_PLANNER_MODEL", "SUMMARIZER_MODEL", "AFTERTURN_SUMMARIZER_MODEL")
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from context.recall.selection import disarm as disarm_recalled
-from context.summary.lengths import render_summary
+from context.summary.frame import render_summary
 from context.text.tags import PROMPT_TAGS, WINDOW_TAGS, disarm, escape_all_tags, escape_tags
 from tests.unit.sources import parsed, python_files
 

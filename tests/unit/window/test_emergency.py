@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.conversation.tool_calls import find_pair_faults
-from context.summary.lengths import render_summary
+from context.summary.frame import render_summary
 from context.summary.trigger import Load, Thresholds, Trigger, find_trigger, plan_cut
 from context.tokens import count_text
 from context.tokens.budget import Budget

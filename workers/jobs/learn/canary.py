@@ -6,7 +6,8 @@ from uuid import UUID
 from models.database import Transaction, transaction
 from models.learning.canary import find_canary, settle_canary, start_canary
 from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, activate_set, keep_set
-from models.learning.progress import LearningSettings, find_canary_share
+from models.learning.progress import find_canary_share
+from models.learning.settings import LearningSettings
 from models.plans.outcome import find_erased_plans
 from models.scope import Scope
 

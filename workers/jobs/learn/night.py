@@ -22,12 +22,14 @@ from models.due_work.queue import Claim, WorkKind, enqueue, enqueue_many, finish
 from models.learning.canary import catalogs_with_canary
 from models.learning.habits import count_categories, count_focuses
 from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set, last_watermark
-from models.learning.progress import LearningSettings, begin_night, catalogs_to_learn, tenants_to_learn
+from models.learning.progress import begin_night, catalogs_to_learn, tenants_to_learn
 from models.learning.served_set import load_set
+from models.learning.settings import LearningSettings
 from models.plans.outcome import catalogs_with_erased_plans
 from models.preflight.decision import PAGE, join_decisions, load_decisions
 from models.preflight.labels import joined_through
-from models.preflight.policy import find_policy, preflight_settings
+from models.preflight.policy import find_policy
+from models.preflight.settings import preflight_settings
 from models.scope import Scope
 from workers.jobs.learn.ranking import learn_ranking
 from workers.jobs.lifecycle import LeaseLostError

@@ -38,7 +38,6 @@ from models.learning.prior_set import (
 )
 from models.learning.progress import (
     LearningCounts,
-    LearningSettings,
     TeachingPlan,
     count_outcomes,
     find_counted,
@@ -46,6 +45,7 @@ from models.learning.progress import (
     read_page,
 )
 from models.learning.served_set import StoredSet, load_set
+from models.learning.settings import LearningSettings
 from models.plans.outcome import find_erased_plans, settle_erased_plans, settled_through
 from models.scope import Scope
 from workers.jobs.learn.canary import keep_judged, settle

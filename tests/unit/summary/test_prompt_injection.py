@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.injection import gives_orders, is_tainted, revokes_orders
+from context.summary.prompt_injection import gives_orders, is_tainted, revokes_orders
 from context.summary.user_rules import is_addressed_rule, is_rule
 from context.types import Role
 from tests.data import data_dir, read_jsonl

@@ -1,23 +1,18 @@
-"""Base class of all settings, secrets, addresses of servers, the database's settings, and the release."""
+"""Base class of all settings, secrets, addresses of servers, and the release."""
 
 import os
 import re
 import tomllib
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar
 from urllib.parse import quote
 
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    Field,
     SecretStr,
     ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
 )
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
@@ -183,59 +178,6 @@ Address = Annotated[str, AfterValidator(check_address)]
 
 AddressOrNone = Annotated[str, AfterValidator(lambda address: address and check_address(address))]
 """A setting with the address of an optional server; empty without a server."""
-
-
-class DatabaseSettings(Settings):
-    """The database's address and its limits; read once from `AFTERTURN_*`."""
-
-    database_password: SecretStr = Field(
-        SecretStr(""), description="Password for an address without one; any characters."
-    )
-    database_url: Address = Field("postgresql://localhost/afterturn", description="Address of PostgreSQL.")
-    direct_database_url: AddressOrNone = Field(
-        "", description="Address past a pooler, to listen and to migrate; empty: `AFTERTURN_DATABASE_URL`."
-    )
-    transaction_pooler: bool = Field(
-        default=False, description="Keep nothing on a connection, as a pooler by transaction needs."
-    )
-    pool_size: int = Field(16, ge=1, description="Connections kept open per process; 4 in a worker.")
-    pool_overflow: int = Field(
-        24, ge=0, description="Additional connections per process under load; 4 in a worker."
-    )
-    pool_timeout_s: float = Field(
-        5, gt=0, description="Seconds a call waits for a connection; 60 in a worker."
-    )
-    row_security: bool = Field(
-        default=False, description="Enforce tenant isolation by row security in PostgreSQL."
-    )
-    statement_timeout_ms: int = Field(15_000, ge=1, description="Statement timeout, in milliseconds.")
-    lock_timeout_ms: int = Field(5_000, ge=1, description="Lock timeout, in milliseconds.")
-    idle_in_transaction_timeout_ms: int = Field(
-        15_000, ge=1, description="Timeout of an idle transaction, in milliseconds."
-    )
-
-    @property
-    def listening_url(self) -> str:
-        """Address of a connection that stays with its session of the server."""
-        return self.direct_database_url or self.database_url
-
-    @field_validator("database_url", "direct_database_url")
-    @classmethod
-    def _log_in(cls, address: str, info: ValidationInfo) -> str:
-        return with_password(address, info.data["database_password"].get_secret_value())
-
-    @model_validator(mode="after")
-    def _keep_the_wall(self) -> Self:
-        if self.row_security and self.transaction_pooler:
-            raise ValueError(
-                "AFTERTURN_ROW_SECURITY names the tenant on a connection, which AFTERTURN_TRANSACTION_POOLER "
-                "gives to others: pool by session, and leave AFTERTURN_TRANSACTION_POOLER off"
-            )
-        return self
-
-
-database_settings = lru_cache(DatabaseSettings)
-"""Read the settings once; later changes have no effect."""
 
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
