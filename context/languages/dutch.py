@@ -34,6 +34,8 @@ LANGUAGE = Language(
         "forwarded": "doorgestuurd bericht|oorspronkelijk bericht",
     },
     markers={
+        "frame": r"vraagt|kost\w*|prijs|rekent|is|wordt|gepland|begint|uur|per",
+        "filler": "nodig|wil|wilt|willen|geven|geef|gaan|gaat|komen|komt|maken|maakt|nemen|zeggen|weten|denken|veel|hoeveel|ding|dingen|manier|einde|eigenlijk|echt|iets|iemand|eindelijk|moet|mag|kan|kunnen",
         "rule": "moet|moeten|mag niet|nooit|altijd|alleen|hoogstens|minstens|verboden|verplicht",
         "strong": "nooit|verboden|in geen geval|zonder mijn|altijd",
         "wish": "ik wil|ik heb|graag|kun je",

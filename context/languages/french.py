@@ -38,6 +38,8 @@ LANGUAGE = Language(
         "forwarded": "message transféré|message d'origine|message original",
     },
     markers={
+        "frame": r"demande\w*|coût\w*|prix|tarif\w*|facture|est|sera|fixée?s?|prévue?s?|commence|heures?|par",
+        "filler": "besoin|veux|veut|voulez|voudrais|avoir|donner|donne|aller|va|venir|vient|faire|fait|prendre|dire|savoir|penser|beaucoup|combien|chose|choses|façon|fin|vraiment|actuellement|quelque|finalement|enfin|faut|doit|dois|peux|peut|puis",
         "rule": (
             r"doit|dois|devez|doivent|ne pas|(?<!je )(?:ne \w+|n'\w+) pas|jamais|toujours|seulement|uniquement|au plus|au moins|interdit|obligatoire|"
             "éviter|il faut"

@@ -37,6 +37,8 @@ LANGUAGE = Language(
         "forwarded": "weitergeleitete nachricht|ursprüngliche nachricht|originalnachricht",
     },
     markers={
+        "frame": r"verlangt|kostet|kosten|preis\w*|beträgt|liegt|macht|will|bietet|sagt|findet|statt|geplant|uhr|insgesamt|pro|wurden?|worden",
+        "filler": "brauche|brauchst|brauchen|braucht|will|willst|wollen|möchte|möchtest|geben|gib|gibt|gehen|geht|kommen|kommt|machen|macht|mache|sagen|sag|wissen|weiß|denken|viel|viele|ding|dinge|sache|ende|eigentlich|wirklich|gerade|eben|beim|mal|etwas|irgendwas|endlich|überhaupt|sollen|werden|wird|musst|darf|darfst|dürfen|kostet|kosten",
         "rule": (
             "muss|musst|müsst|müssen|darf|darfst|dürft|dürfen|nie|niemals|immer|nur|auf keinen fall|höchstens|mindestens|unbedingt|keinesfalls|verboten|"
             "bitte nicht|frist"

@@ -37,6 +37,8 @@ LANGUAGE = Language(
         "forwarded": "messaggio inoltrato|messaggio originale",
     },
     markers={
+        "frame": r"chied\w+|cost\w+|prezz\w+|vuole|è|sarà|fissat[oa]|previst[oa]|inizia|ore|per",
+        "filler": "bisogno|voglio|vuoi|vuole|vorrei|dare|dammi|andare|va|venire|viene|fare|fa|prendere|dire|dimmi|sapere|pensare|molto|molti|quanto|quanti|cosa|cose|modo|fine|davvero|attualmente|qualcosa|qualcuno|infine|posso|puoi|devo|deve",
         "rule": (
             r"devi|devono|non \w+(?:are|ere|ire|arlo|erlo|irlo|arla|erla|irla)|non (?:\w+ ){1,4}mai|mai(?= \w+[aei]re(?!\w))|solo|soltanto|al massimo|"
             "almeno|vietato|obbligatorio|bisogna"

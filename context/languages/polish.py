@@ -36,6 +36,8 @@ LANGUAGE = Language(
         "forwarded": "wiadomość przekazana|przekazana wiadomość|oryginalna wiadomość|wiadomość oryginalna",
     },
     markers={
+        "frame": r"chce|kosztuje|cena|bierze|jest|będzie|zaplanowan\w+|zaczyna|godzin\w*|za",
+        "filler": "potrzebuję|potrzeba|chcę|chcesz|dać|daj|iść|idzie|robić|zrobić|wziąć|powiedzieć|powiedz|wiedzieć|myśleć|dużo|ile|rzecz|rzeczy|sposób|koniec|naprawdę|obecnie|coś|ktoś|wreszcie|muszę|mogę|możesz",
         "rule": r"musi|musisz|muszą|nie wolno|nie \w+(?:j|jcie)|nigdy|zawsze|tylko|najwyżej|co najmniej|zabronione|należy",
         "strong": r"nigdy|zabronion\w+|nie wolno|pod żadnym pozorem|bez (?:mojej|mojego)|zawsze",
         "wish": "chcę|potrzebuję|proszę|czy możesz",

@@ -37,6 +37,8 @@ LANGUAGE = Language(
         "forwarded": "mensagem encaminhada|mensagem original",
     },
     markers={
+        "frame": r"pede\w*|cust\w+|preços?|cobra\w*|é|será|marcad[oa]|previst[oa]|começa|horas?|por",
+        "filler": "preciso|precisa|quero|queres|quer|dar|dê|ir|vai|vir|vem|fazer|faz|tomar|dizer|saber|pensar|muito|muitos|quanto|quantos|coisa|coisas|maneira|final|fim|realmente|atualmente|algo|alguém|finalmente|posso|podes|pode|devo|tenho|tem",
         "rule": "deve|deves|devem|sempre|somente|apenas|no máximo|pelo menos|proibido|obrigatório|evite",
         "strong": "nunca|sempre|proibid[oa]s?|em hipótese alguma|jamais|sem (?:a minha|minha|o meu|meu|me perguntar)",
         "wish": "quero|preciso|queremos|gostaria|você pode",

@@ -37,6 +37,8 @@ LANGUAGE = Language(
         "forwarded": "mensaje reenviado|mensaje original",
     },
     markers={
+        "frame": r"pid\w+|cuest\w+|precio\w*|cobra\w*|vale|es|será|son|fijad[oa]|prevista?o?|empieza|hora|horas|por",
+        "filler": "necesito|necesita|necesitas|quiero|quieres|quiere|dar|dame|doy|ir|va|venir|viene|hacer|hace|tomar|decir|dime|saber|pensar|mucho|muchos|cuánto|cuántos|cosa|cosas|manera|final|fin|realmente|actualmente|algo|alguien|finalmente|tengo|tiene|tienes|puedo|puedes|debo|hay",
         "rule": (
             r"debe|debes|deben|no debes|(?<=por favor )no \w+es|nunca|jamás|siempre|solo|sólo|solamente|como máximo|al menos|prohibido|obligatorio|evita|"
             "hay que"

@@ -19,6 +19,10 @@ NEAR_SCORE = 0.3
 """Least score of a passage near the question: about half of its known words."""
 
 
+TOLD_SCORE = 0.15
+"""Least score of a passage that tells something of the question; below, it shares a word by chance."""
+
+
 class RecallStatus(StrEnum):
     """Why a window shows recalled passages, or none."""
 

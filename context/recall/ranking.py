@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
+from context.text.terms import FILLERS, is_pair
 from context.types import Message
 from context.wire.parts import PartKind, read_parts
 
@@ -46,6 +47,8 @@ _SATURATION = 4.0
 """Nearby mentions at half of the full score: a place with all terms beats a place with repetitions."""
 _COVERAGE_POWER = 3
 """Exponent of coverage: a passage with nearly all terms stands out, a passage with a third hardly does."""
+_FILLER_SHARE = 0.1
+"""Weight of a word that fills a question, such as "need" or "end", against a word that names its subject."""
 _REST_SHARE = 0.4
 """Least share of a question, outside of the best passage, for which another passage comes second."""
 
@@ -115,7 +118,7 @@ def weigh_terms(terms: Sequence[str], stats: RecallStats, *, limit: int = MAX_TE
     rarest = sorted((term for term, frequency in known.items() if frequency > 0), key=known.__getitem__)[
         :limit
     ]
-    weights = {term: _rarity(known[term], max(stats.passages, known[term])) for term in rarest}
+    weights = {term: _worth(term, known[term], max(stats.passages, known[term])) for term in rarest}
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()}
 
@@ -133,7 +136,7 @@ def find_worth(places: Sequence[Placed], stats: RecallStats) -> float:
         A share in [0, 1]; 0 if no passage has a term.
     """
     known = stats.frequencies
-    weights = {term: _rarity(known[term], max(stats.passages, known[term])) for term in known}
+    weights = {term: _worth(term, known[term], max(stats.passages, known[term])) for term in known}
     total = sum(weights.values())
     best = max((sum(weights.get(term, 0.0) for term in place.terms) for place in places), default=0.0)
     return best / total if total else 0.0
@@ -150,9 +153,37 @@ def known_share(stats: RecallStats, weights: Mapping[str, float]) -> float:
         The weight of the scored terms as a share of their weight and the weight of the never used terms; 0 if
         no term occurs.
     """
-    known = sum(_rarity(stats.frequencies[term], stats.passages) for term in weights)
-    unknown = sum(frequency == 0 for frequency in stats.frequencies.values())
-    return known / (known + unknown * _rarity(0, stats.passages)) if known > 0 else 0.0
+    known = sum(_worth(term, stats.frequencies[term], stats.passages) for term in weights)
+    never = _unknown_words(list(stats.frequencies), stats.frequencies) * _rarity(0, stats.passages)
+    return known / (known + never) if known > 0 else 0.0
+
+
+def _unknown_words(terms: Sequence[str], frequencies: Mapping[str, int]) -> float:
+    """Count the words of a question that never occur.
+
+    In scripts without blanks the terms are overlapping pairs of characters, also across the seam of two
+    words. A pair may be absent for its seam alone: of such pairs the characters count that stand in no known
+    pair, two as a word.
+    """
+    unknown = 0.0
+    for at, term in enumerate(terms):
+        if frequencies[term]:
+            continue
+        if not is_pair(term):
+            unknown += _FILLER_SHARE if term in FILLERS else 1.0
+        elif term in FILLERS:
+            unknown += _FILLER_SHARE / 2
+        else:
+            before, after = terms[at - 1] if at else "", terms[at + 1] if at + 1 < len(terms) else ""
+            goes_on = after[:1] == term[1] and is_pair(after)
+            is_first_held = before[1:2] == term[0]  # counted, or known, with the pair before
+            is_last_held = goes_on and (frequencies[after] > 0 or after in FILLERS)
+            unknown += (2 - is_first_held - is_last_held) / 2
+    return unknown
+
+
+def _worth(term: str, frequency: int, passages: int) -> float:
+    return _rarity(frequency, passages) * (_FILLER_SHARE if term in FILLERS else 1.0)
 
 
 def _rarity(frequency: int, passages: int) -> float:

@@ -31,9 +31,12 @@ _WORTH = {
 _STRONG_BONUS = 1.5
 _FIRST_OBJECTIVE_BONUS = 1.0
 _RECENT_BONUS = 1.0
-_NAME_BONUS, _MAX_NAMES = 0.2, 4
+_NAME_BONUS, _MAX_NAMES = 0.4, 4
+_CHANGE_BONUS = 1.0
+"""Bonus of the latest value of a thing, told with the value before."""
+_CHANGE = re.compile(r" -> [^\[\]]{1,60} \[\d{1,9}\]\)")
 _DECAY = 0.88
-"""Factor of worth for each further point of a section, so that no section takes all the room."""
+"""Factor of worth for each further point of a section, so that only rules take all the room."""
 _CITED = re.compile(r"\[[^\]\n]{0,40}?(\d{1,9})(?:\s*·[^\]\n]{1,40})?\s*\]")
 _MARKED = re.compile(r"\s{0,3}(#{1,6})\s")
 _BOLD = re.compile(r"(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]?")
@@ -284,6 +287,7 @@ def _weigh(unit: _Unit, recency: float) -> _Unit:
     names = min(len(extract_identifiers(unit.text)), _MAX_NAMES)
     worth = _WORTH[section] + _NAME_BONUS * names
     worth += _RECENT_BONUS * recency * (section is not Section.OBJECTIVE)
+    worth += _CHANGE_BONUS * (_CHANGE.search(unit.text) is not None)
     worth += _STRONG_BONUS * (section is Section.CONSTRAINTS and is_strong_rule(unit.text))
     return replace(unit, section=section, worth=worth)
 
@@ -305,7 +309,7 @@ def _guess(text: str) -> Section | None:
 
 
 def _ranked(units: Sequence[_Unit]) -> list[_Unit]:
-    """Order points for the cut: each further point of a section is worth less."""
+    """Order points for the cut: each further point of a section is worth less, but for rules."""
     by_section: dict[Section | None, list[_Unit]] = {}
     for unit in units:
         by_section.setdefault(unit.section, []).append(unit)
@@ -316,6 +320,7 @@ def _ranked(units: Sequence[_Unit]) -> list[_Unit]:
         if section is Section.OBJECTIVE:
             best = [first, *(unit for unit in best if unit is not first)]
         bonus = _FIRST_OBJECTIVE_BONUS if section is Section.OBJECTIVE else 0.0
+        decay = 1.0 if section is Section.CONSTRAINTS else _DECAY
         for rank, unit in enumerate(best):
-            weighed.append(((unit.worth + bonus * (rank == 0)) * _DECAY**rank, unit))
+            weighed.append(((unit.worth + bonus * (rank == 0)) * decay**rank, unit))
     return [unit for _, unit in sorted(weighed, key=lambda pair: (-pair[0], pair[1].place))]

@@ -96,6 +96,8 @@ _MIN_LETTERS = 6
 _MIN_HITS = 2
 _MIN_DENSITY = 0.08
 _MIN_LEAD = 1.25
+_NEARLY = 2.0
+"""Factor of hits within which a language of a few words may be the right one."""
 _MAIN_SHARE = 0.55
 _HALF = 0.5
 
@@ -161,6 +163,29 @@ def guess_language(text: str) -> str:
     scores = _score_all(script, words)
     best, second = sorted(scores, key=lambda code: (-scores[code], code))[:2]
     return best if scores[best] > scores[second] else _by_letters(script, prose.casefold())
+
+
+def likely_languages(text: str) -> frozenset[str]:
+    """Name each language that a few words may be written in, as far as their little words tell.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The language of `detect_language`, else all of the main script with nearly the most hits; empty
+        where no word tells.
+    """
+    found = detect_language(text)
+    if found != UNKNOWN:
+        return frozenset({found})
+    prose = _prose(text)
+    letters = {script: len(found) * _WEIGHTS.get(script, 1) for script, found in _by_script(prose).items()}
+    script = max(letters, key=lambda name: (letters[name], name))
+    if not letters[script] or script in _ALONE:
+        return frozenset()
+    scores = _score_all(script, _words(script, prose))
+    most = max(scores.values())
+    return frozenset(code for code, score in scores.items() if most and score * _NEARLY >= most)
 
 
 def main_language(texts: Iterable[str]) -> str:

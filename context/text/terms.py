@@ -8,8 +8,8 @@ from itertools import chain
 
 import snowballstemmer
 
-from context.languages import STOP_WORDS
-from context.text.language import detect_language
+from context.languages import STOP_WORDS, by_language
+from context.text.language import likely_languages
 
 QUERY_TERMS = 64
 """Most terms of a new message to look up; of a longer message, the beginning and the end."""
@@ -90,7 +90,8 @@ def query_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
 @lru_cache(maxsize=512)
 def _terms_of_question(text: str, limit: int) -> tuple[str, ...]:
     """List a question's terms; recall, artifacts and tools of a request ask for the same question."""
-    little = _ASKING | STOP_WORDS.get(detect_language(text[:_DETECT_CHARS]), frozenset())
+    languages = likely_languages(text[:_DETECT_CHARS])
+    little = _ASKING.union(*(STOP_WORDS.get(code, frozenset()) for code in languages))
     terms = tuple(dict.fromkeys(_terms(text, little)))
     return terms if len(terms) <= limit else (*terms[: limit // 2], *terms[-(limit - limit // 2) :])
 
@@ -135,6 +136,11 @@ def fold_word(word: str) -> str:
     if folded.isascii():
         return folded
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", folded)))
+
+
+def is_pair(term: str) -> bool:
+    """Tell whether a term is a pair of characters of a script without blanks."""
+    return len(term) == 2 and _UNSPACED.fullmatch(term) is not None  # noqa: PLR2004
 
 
 def word_pieces(word: str) -> Iterator[str]:
@@ -196,3 +202,12 @@ def _stem(word: str) -> str:
         if letters.fullmatch(word):
             return str(snowballstemmer.stemmer(language).stemWord(word)) or word
     return word
+
+
+FILLERS = frozenset(
+    term
+    for words in by_language(lambda one: (one.markers or {}).get("filler")).values()
+    for word in words.split("|")
+    for term in index_terms(word)
+)
+"""Terms of words that fill a question without naming its subject, in all languages."""

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from context.artifact_plans.strategies import NO_ROOM
 from context.conversation.turns import opening_of, read_history
-from context.recall.offer import CLOSE_SCORE, NEAR_SCORE
+from context.recall.offer import CLOSE_SCORE, NEAR_SCORE, TOLD_SCORE
 from context.recall.ranking import find_question
 from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.tokens.budget import require_fit
@@ -16,18 +15,15 @@ from context.window.certify import Contents, Taken, certify
 from context.window.ending import Ending, fit_ending
 from context.window.outgoing import Outgoing, Sender
 from context.window.raw_turns import RawTurns, RecallChooser
-from context.window.recall import BriefNotes, RecallParts
+from context.window.recall import ArtifactParts, BriefNotes, RecallParts
 from context.window.types import (
     BUDGET_NOTES_SHARE,
     ActiveSummary,
-    ArtifactCandidates,
     NotesVersions,
-    ShownArtifacts,
     Unread,
     Window,
     WindowRequest,
     artifacts_message,
-    fill_shelf,
 )
 from context.wire.formats import format_of
 
@@ -44,6 +40,9 @@ CLOSE_SHARE = 0.25
 
 BRIEF_SHARE, BRIEF_TOKENS = 0.4, 500
 """Share of a narrowed room that the newest turn leaves to brief notes, and the most of it in tokens."""
+
+UNANSWERED_SHARE = 0.35
+"""Share of a narrowed room for a short summary before recall, if no passage tells much of the question."""
 
 _PROBE = 10_000
 
@@ -87,7 +86,7 @@ class _Assembly:
         self.fixed: dict[str, int] = {}
         self.ending = Ending(Taken(()), Taken(()))
         self.notes: Sequence[Message] = ()
-        self.shelved = ShownArtifacts()
+        self.shelf = ArtifactParts(request.shelf, self.price)
         self.rate = self.price(Count(_PROBE)) / _PROBE
         chooser = RecallChooser(request.recall, request.wire, self.price, self.rate)
         self.recall = RecallParts(chooser, request.user_recall, self._shown_from)
@@ -110,7 +109,7 @@ class _Assembly:
             certificate=certify(self._contents(), sent),
             estimated_tokens=self._estimate(sent),
             calibration=self.request.calibration,
-            shelved=self.shelved,
+            shelved=self.shelf.shown,
             recalled=self.recall.own,
             user_recalled=self.recall.user if self.request.user_recall else None,
             is_bare=self.is_bare,
@@ -138,7 +137,7 @@ class _Assembly:
         self.is_bare = True
         self.turns.reset()
         left = self.request.budget.history_room(room)
-        self.shelved = fill_shelf(self.request.shelf or ArtifactCandidates(), 0, self.price)
+        self.shelf.drop()
         if self._price_notes(self.notes) > left:
             self.notes = ()
             self._take_notes(left, left)
@@ -164,16 +163,19 @@ class _Assembly:
         if not notes:
             left = self._take_brief_notes(left)
             notes = self.notes
+        reserve = 0 if notes else self._reserve_for_talk(left)
+        left -= reserve
         needed = self._rest_cost() + (0 if notes else self._price_notes(self.versions.whole))
         left = self.recall.take(left, free=left - needed)
         if not notes:
             left = self._take_short_notes(left, everything_fits=needed <= left)
-        most_for_shelf = int(left * self.request.shelf.most_share) if self.request.shelf else 0
-        left = self._take_artifacts(left, most_for_shelf)
+        left = self.shelf.take(left, self._rest_cost)
         left = left if self.brief else self.turns.take_rest(left)
-        left = self._take_more_artifacts(left, most_for_shelf)
+        left = self.shelf.take_more(left)
         left = self.recall.take_more(left if notes else self._take_longer_notes(left))
-        left = self._write_brief_notes(left) if self.brief else left
+        if reserve:
+            self.brief = self._brief_of(self._hidden).of_talk()
+        left = self._write_brief_notes(left + reserve)
         return left + room - room_of_history
 
     def _take_newest(self, left: int) -> int:
@@ -214,6 +216,11 @@ class _Assembly:
         return not self.versions.whole and self._brief_of(self.history.turns).is_possible
 
     @cached_property
+    def _is_unanswered(self) -> bool:
+        """Whether a search was made, and no passage tells much of the question."""
+        return self.request.recall.status is None and not self._is_near(TOLD_SCORE)
+
+    @cached_property
     def is_close(self) -> bool:
         """Whether some passage before the newest turn is close to the question."""
         return self._is_near(CLOSE_SCORE)
@@ -222,9 +229,20 @@ class _Assembly:
         turns = self.history.turns
         return self.request.recall.is_near(turns[-1][0].seq if turns else None, least)
 
+    def _reserve_for_talk(self, left: int) -> int:
+        """Return the room kept free for notes of turns of talk, if no passage answers the question."""
+        is_bare = not self.versions.whole and self._is_unanswered and self._is_cut(left)
+        return int(left * UNANSWERED_SHARE) if is_bare else 0
+
+    @property
+    def _hidden(self) -> Sequence[Sequence[Message]]:
+        return self.history.turns[: len(self.history.turns) - len(self.turns.taken)]
+
     def _take_brief_notes(self, left: int) -> int:
-        """Take notes of the turns without room if nothing else stands for them, after close passages."""
-        brief = self._brief_of(self.history.turns[: len(self.history.turns) - len(self.turns.taken)])
+        """Take notes before recall: a short summary if no passage answers, else brief notes."""
+        if self.versions.whole and self._is_unanswered and self._is_cut(left):
+            return self._take_notes(left, int(left * UNANSWERED_SHARE))
+        brief = self._brief_of(self._hidden)
         if self.turns.taken and self.turns.taken[0].is_shortened:
             shown = frozenset(message.seq for message in self.turns.taken[0].messages)
             brief = replace(self._brief_of(self.history.turns), shown=shown)
@@ -259,7 +277,7 @@ class _Assembly:
             notes=self.notes,
             taken=self.turns.taken,
             taken_cost=self.turns.cost,
-            shelved=self.shelved,
+            shelved=self.shelf.shown,
             recalled=self.recall.own,
             user_recalled=self.recall.user,
         )
@@ -338,23 +356,6 @@ class _Assembly:
         )
         return left - self._price_notes(self.notes)
 
-    def _take_artifacts(self, left: int, most: int) -> int:
-        """Show artifacts in the room not needed by history, and in a share of the room at least."""
-        shelf = self.request.shelf
-        if shelf is None:
-            return left
-        room = max(int(left * shelf.room_share), left - self._rest_cost())
-        self.shelved = fill_shelf(shelf, min(room, most), self.price)
-        return left - self.shelved.cost
-
-    def _take_more_artifacts(self, left: int, most: int) -> int:
-        """Show artifacts again in the room really left, if one had no room and the older turns took less."""
-        shelf, before = self.request.shelf, self.shelved
-        if shelf is None or all(gone.why != NO_ROOM for gone in before.execution.excluded):
-            return left
-        self.shelved = fill_shelf(shelf, min(left + before.cost, most), self.price)
-        return left + before.cost - self.shelved.cost
-
     def _shown_from(self) -> int | None:
         """Return the first raw message of the window; None if all recallable messages are older."""
         first = self.turns.first_seq
@@ -370,28 +371,27 @@ class _Assembly:
             if over <= 0:
                 self.fixed["overhead"] += max(over + left, 0)
                 return sent, messages
-            if not (self.turns.taken or self.notes or self.recall.messages or self.shelved.text):
+            if not (self.turns.taken or self.notes or self.recall.messages or self.shelf.shown.text):
                 require_fit({**self.fixed, **self.ending.parts, "format": over + left}, self.request.budget)
             left += self._give_back(over * urgency)
             urgency *= 2
 
     def _messages(self) -> tuple[Message, ...]:
         """Return the summary, the turns, then the parts of one request, so that the prefix stays the same."""
-        shown = [artifacts_message(self.shelved, self.request.wire)] if self.shelved.text else []
+        shown = [artifacts_message(self.shelf.shown, self.request.wire)] if self.shelf.shown.text else []
         return (*self.notes, *self.turns.messages, *shown, *self.recall.messages, *self.ending.messages)
 
     def _priced(self) -> int:
         """Return the cost of the window's messages, part by part."""
-        beside = self._price_notes(self.notes) + self.shelved.cost + self.recall.cost
+        beside = self._price_notes(self.notes) + self.shelf.shown.cost + self.recall.cost
         return beside + self.turns.cost + self.ending.cost
 
     def _give_back(self, tokens: int) -> int:
         """Leave out recall and the oldest turns until so many tokens are free, then artifacts, then notes."""
         freed = self.recall.give_back(tokens)
         freed += self.turns.give_back(tokens - freed)
-        if freed < tokens and self.shelved.text:
-            freed += self.shelved.cost
-            self.shelved = fill_shelf(self.request.shelf or ArtifactCandidates(), 0, self.price)
+        if freed < tokens and self.shelf.shown.text:
+            freed += self.shelf.drop()
         if freed < tokens:
             freed += self._price_notes(self.notes)
             self.notes = ()

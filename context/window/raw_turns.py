@@ -63,15 +63,16 @@ class RecallChooser:
             if cost <= most:
                 return replace(kept, blocks=blocks, message=message, cost=cost, status=RecallStatus.SHOWN)
             tokens -= int((cost - most) / self.rate) + 1
-        why = self._why_nothing(most, is_behind=kept.not_indexed > 0)
+        is_found = offer.is_near(shown_from, 0.0)
+        why = self._why_nothing(most, is_found=is_found, is_behind=kept.not_indexed > 0)
         return replace(kept, blocks=(), message=None, cost=0, status=why)
 
-    def _why_nothing(self, most: int, *, is_behind: bool) -> RecallStatus:
+    def _why_nothing(self, most: int, *, is_found: bool, is_behind: bool) -> RecallStatus:
         """Return the reason for an empty recall, as far as known before any choice."""
         offer = self.offer
         if offer.status is not None or offer.limits.is_skipped:
             return offer.status or RecallStatus.SKIPPED
-        if most < min(offer.limits.tokens, FRAME_TOKENS * 2) and offer.passages:
+        if most < min(offer.limits.tokens, FRAME_TOKENS * 2) and is_found:
             return RecallStatus.DOES_NOT_FIT
         return RecallStatus.NOT_INDEXED_YET if is_behind else RecallStatus.NOTHING_FOUND
 

@@ -1,9 +1,10 @@
-"""Parts of a window under construction: recall of passages, and notes of turns without room."""
+"""Parts of a window under construction: passages, artifacts, and notes of turns without room."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from context.artifact_plans.strategies import NO_ROOM
 from context.conversation.transcript import LineKind, RenderedLine, RenderLimits, render_transcript
 from context.recall.offer import NO_OFFER, RecallOffer
 from context.summary.extractive.summarize import Summarizer
@@ -13,7 +14,15 @@ from context.tokens import Count
 from context.tokens.message import count_of
 from context.types import Message, Wire, once_a_message
 from context.window.raw_turns import RecallChooser
-from context.window.types import NOTE_ONLY, ActiveSummary, Recalled, notes_message
+from context.window.types import (
+    NOTE_ONLY,
+    ActiveSummary,
+    ArtifactCandidates,
+    Recalled,
+    ShownArtifacts,
+    fill_shelf,
+    notes_message,
+)
 
 NEAR_SHARE = 0.5
 """Largest share of the room for near passages before brief notes."""
@@ -111,8 +120,50 @@ class RecallParts:
         return left - self.user.cost
 
 
+class ArtifactParts:
+    """The artifacts of a window, and their changes while the window is filled."""
+
+    def __init__(self, shelf: ArtifactCandidates | None, price: Callable[[Count], int]) -> None:
+        """Show nothing yet.
+
+        Args:
+            shelf: The available artifacts; None for none.
+            price: Bounds a count in the model's own tokens.
+        """
+        self.shown = ShownArtifacts()
+        self._shelf, self._price, self._most = shelf, price, 0
+
+    def take(self, left: int, needed: Callable[[], int]) -> int:
+        """Show artifacts in the room that history does not need, and in a share of the room at least."""
+        if self._shelf is None:
+            return left
+        self._most = int(left * self._shelf.most_share)
+        room = max(int(left * self._shelf.room_share), left - needed())
+        return left - self._fill(min(room, self._most))
+
+    def take_more(self, left: int) -> int:
+        """Show artifacts again in the room really left, if one had no room and the older turns took less."""
+        before = self.shown
+        if self._shelf is None or all(gone.why != NO_ROOM for gone in before.execution.excluded):
+            return left
+        return left + before.cost - self._fill(min(left + before.cost, self._most))
+
+    def drop(self) -> int:
+        """Show none, and return the tokens freed."""
+        before = self.shown.cost
+        self._fill(0)
+        return before
+
+    def _fill(self, room: int) -> int:
+        self.shown = fill_shelf(self._shelf or ArtifactCandidates(), room, self._price)
+        return self.shown.cost
+
+
 MOST_COVERED = 8_000
 """Most stored tokens of the covered messages, since the notes are written within a request."""
+
+MOST_TALK = 3_000
+"""The same of talk, of which the notes tell the newest."""
 
 FRAME_TOKENS = 85
 """About the tokens around the notes."""
@@ -148,9 +199,17 @@ class BriefNotes:
         has_results = any(message.answer_ids for message in self.covered)
         return has_results and sum(message.tokens for message in self.covered) <= MOST_COVERED
 
+    def of_talk(self) -> "BriefNotes":
+        """Return the notes of the newest messages alone, for talk: as much as a request can read."""
+        tokens, first = 0, len(self.covered)
+        while first and tokens + self.covered[first - 1].tokens <= MOST_TALK:
+            first -= 1
+            tokens += self.covered[first].tokens
+        return replace(self, covered=self.covered[first:], asked="")
+
     def write(self, most: int) -> tuple[ActiveSummary, Message] | None:
         """Write the notes at a cost of at most `most`; None without room for a line."""
-        tokens = int(most / self.rate) - FRAME_TOKENS
+        tokens = int(most / self.rate) - FRAME_TOKENS if self.covered else 0
         for _ in range(_TRIES):
             text = _notes_of(self.covered[-1], self._lines, self.asked).write(tokens) if tokens > 0 else ""
             if not text:

@@ -132,7 +132,7 @@ def _wide(one: UsedArtifact) -> int:
 
 NO_ARTIFACTS = ShownArtifacts()
 
-NOTES_SHARES = (0.5, 0.25, 0.1)
+NOTES_SHARES = (0.7, 0.5, 0.35, 0.25, 0.15, 0.1)
 """Lengths of shortened summaries to try, as shares of the whole."""
 
 

@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heappush
 from context.conversation.transcript import RenderedLine
 from context.summary.extractive.call_points import call_points
 from context.summary.extractive.talk import Spoken, Talk, label_of
-from context.summary.extractive.turn_points import Point, plain_numbers, with_changes
+from context.summary.extractive.turn_points import Point, plain_numbers, tells_value, with_changes
 from context.summary.sections import Section
 from context.summary.user_rules import find_rules, is_addressed_rule
 from context.text.exact_values import extract_identifiers
@@ -94,6 +94,8 @@ def _points_of_words(spoken: Spoken, talk: Talk) -> Iterator[Point]:
         if score <= 0 or not any(map(str.isalnum, statement)):
             continue
         point = Point.said(spoken.line, section, plain_numbers(statement), score, place)
+        is_users = spoken.line.role is Role.USER
+        point = replace(point, is_value=is_users and not is_question(statement) and tells_value(statement))
         yield _with_answer(point, spoken, statement, talk)
 
 
@@ -163,6 +165,8 @@ _SHARES = {
     Section.DONE: 0.1,
 }
 """Share of each section chosen by worth alone, before the rest goes to the most telling points."""
+_VALUES_SHARE = 0.2
+"""Share for values told by users, such as prices and dates, the newest of each thing."""
 _FACTS_SHARE = 0.5
 _BRIEF_FACTS_SHARE, _BRIEF_FACTS_TOKENS = 0.75, 400
 """Most of the budget for data of tools: half, but in brief notes three quarters, up to some tokens."""
@@ -220,6 +224,7 @@ class PointChoice:
         round_ = _Round(self, budget, is_kept=is_kept)
         for section, share in _SHARES.items():
             round_.take_best(section, int(budget * share))
+        round_.take_values(int(budget * _VALUES_SHARE))
         for segment in self.segments(budget):
             round_.speak_for(segment)
         round_.take_facts()
@@ -327,6 +332,13 @@ class _Round:
         for at in self._choice.by_worth:
             point = self._choice.points[at]
             if point.section is section and not point.is_data:
+                self._take(at, floor=max(floor, 0))
+
+    def take_values(self, share: int) -> None:
+        """Take the values told by users, most worth first, up to a share."""
+        floor = self._left - share
+        for at in self._choice.by_worth:
+            if self._choice.points[at].is_value:
                 self._take(at, floor=max(floor, 0))
 
     def take_facts(self) -> None:

@@ -3,14 +3,16 @@
 # ruff: noqa: E501, RUF001 - tables; words and currencies of several scripts
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from context.conversation.transcript import RenderedLine
+from context.languages import all_words
 from context.summary.extractive.talk import label_of
 from context.summary.sections import Section
 from context.text.exact_values import DATES
-from context.text.terms import content_terms
+from context.text.marker_words import marks_of
+from context.text.terms import FILLERS, content_terms, fold_word, is_pair
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Point:
         next_head: The label behind another call of the shape: the arguments' values alone.
         is_fact: True for data of a tool's output.
         is_spare: True for a row of a tool's plain output, told only in room that nothing else fills.
+        is_value: True for a value told by a user, such as a price or a date.
     """
 
     section: Section
@@ -48,6 +51,7 @@ class Point:
     next_head: str = ""
     is_fact: bool = False
     is_spare: bool = False
+    is_value: bool = False
 
     @property
     def is_data(self) -> bool:
@@ -80,7 +84,7 @@ def _has_bracketed_number(text: str) -> bool:
 
 _CURRENCY = r"(?:USD|EUR|GBP|CHF|JPY|CNY|KRW|INR|RUB|UAH|PLN|TRY|SEK|dollars?|d[oó]lares?|euros?|pounds?|francs?|franken|€|£|元|円|원|руб\w*|грн|zł\w*|kr|tl|lira)"
 _KINDS = {
-    "money": rf"[$€£¥₹₽₩₺]\s?\d[\d.,]*\d?[kKmM]?(?!\w)|(?<![\w.,])\d[\d.,\u00a0\u202f]*\s?{_CURRENCY}(?!\w)|\d[\d.,]*\s?(?:元|円|원|块)",
+    "money": rf"[$€£¥₹₽₩₺]\s?\d[\d.,]*\d?[kKmM]?(?!\w)|(?<![\w.,])\d[\d.,\u00a0\u202f]*\s?{_CURRENCY}(?!\w)|(?:\d[\d.,]*|[一二三四五六七八九十百千万亿两]{(2,)})\s?(?:元|円|원|块)",
     "share": r"(?<![\w.,])\d[\d.,]*\s?%|(?<![\w.,])\d[\d.,]*\s(?:percent|prozent|pour cent|por ciento|por cento|per cento|процент\w*|відсот\w*)",
     "time": r"(?<![\w:])\d{1,2}:\d{2}(?:\s?[ap]\.?m\.?)?(?!\w)|(?<![\w:])\d{1,2}\s?[ap]\.?m\b\.?",
     "date": f"(?:{DATES.pattern})",
@@ -90,9 +94,9 @@ _KINDS = {
 _VALUE = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
 """Kinds of values, the most telling first; what is left of a statement after a kind is looked at for the next."""
 _CHANGE_WORDS = (
-    "now|new|changed?|changes|moved?|moves|postponed|rescheduled|updated?|update|instead|correction|corrected|actually|went|goes|raised|lowered|increased|reduced|dropped|"
-    "jetzt|nun|neu\\w{0,2}|geändert|verschoben|korrektur|stattdessen|erhöht|gesenkt|gestiegen|doch|maintenant|nouveau|nouvelle|désormais|changé|déplacé\\w?|reporté\\w?|finalement|"
-    "ahora|nuev[oa]|cambi\\w{1,3}|movid[oa]|movió|actualiza\\w*|finalmente|agora|nov[oa]|mudou|alterad[oa]|adiad[oa]|adesso|ora|nuov[oa]|cambiat[oa]|spostat[oa]|"
+    "now|new|changed?|changes|moved?|moves|postponed|rescheduled|updated?|update|instead|correction|corrected|actually|went|goes|raised|lowered|increased|reduced|dropped|(?:come|go)(?:es)? (?:down|up)|down to|up to|"
+    "jetzt|nun|neu\\w{0,2}|geändert|verschoben|korrektur|stattdessen|erhöht|gesenkt|gestiegen|doch|runter|herunter|rauf|hinauf|maintenant|nouveau|nouvelle|désormais|changé|déplacé\\w?|reporté\\w?|finalement|passe à|"
+    "ahora|nuev[oa]|cambi\\w{1,3}|movid[oa]|movió|actualiza\\w*|finalmente|sube|baja|lo deja|agora|nov[oa]|mudou|alterad[oa]|adiad[oa]|adesso|ora|nuov[oa]|cambiat[oa]|spostat[oa]|"
     "nu|nieuwe?|gewijzigd|verzet|teraz|now[yae]|zmienion\\w|przesunięt\\w|artık|şimdi|yeni|değişti|ertelendi|теперь|сейчас|новый|новая|новое|изменил\\w*|перенес\\w+|перенёс\\w*|"
     "тепер|зараз|нов[аеий]|змінил\\w*|перенес\\w*"
 )
@@ -103,29 +107,59 @@ _CHANGE = re.compile(
 """Words of a change: no part of the thing, and proof that another speaker speaks of the same thing."""
 _MANY_TIMES = frozenset({"date", "version", "number"})
 """Values that differ from one time to the next: a change only by a word of change, or of a thing that has one."""
+_TOLD_BESIDE = frozenset({"date", "time"})
+"""Values told beside other values."""
+_CHANGES_IN_OTHER_WORDS = frozenset({"money", "share", "date", "time"})
 _ONE = re.compile(
     r"(?<!\w)(?:deadline|due|frist|abgabe\w*|stichtag|échéance|date limite|fecha límite|plazo|prazo|scadenza|termijn|termin|teslim|дедлайн\w*|срок\w*|термін\w*)(?!\w)|截止|締め切り|締切|마감|موعد|מועד|अंतिम तिथि",
     re.IGNORECASE,
 )
+_MOVED = re.compile(
+    r"(?<!\w)(?:moved|postponed|rescheduled|brought forward|verschoben|verlegt|vorgezogen|reportée?s?|déplacée?s?|avancée?s?|movid[oa]s?|pospuest[oa]s?|aplazad[oa]s?|adelantad[oa]s?|cambi\w{1,3}|adiad[oa]s?|"
+    r"antecipad[oa]s?|spostat[oa]|rinviat[oa]|anticipat[oa]|verzet|verplaatst|przesunięt\w|przełożon\w|ertelendi|перен[её]с\w+|перенесли|сдвинул\w*)(?!\w)[^.;!?]{0,40}?"
+    r"(?<!\w)(?:to|auf(?: den)?|au|à|al?|a las|para(?: as| o)?|às|alle|op|naar|na|на|tarihine)\W+\Z|(?:改到|改成|改为|推迟到?|提前到?|挪到)\s*\Z",
+    re.IGNORECASE,
+)
+"""Words before a date or time that a thing was moved to."""
 _NAME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)\b")
 _CITED = re.compile(r"\[\d[^\[\]\n]{0,40}\]")
 """The number of a message, as before an answer: nobody's value."""
+_ANSWERED = " -> ["
 _MOST_TERMS = 14
 _REMEMBERED = 6
 """Number of newest statements compared for each term: older values have changed since."""
 _LEAST_SHARED, _LEAST_SHARE = 2, 0.7
+_MOST_FACTOR = 2.0
+"""Largest factor between two amounts of one thing told in other words."""
+_FRAME = re.compile(marks_of("frame"), re.IGNORECASE)
+_LITTLE = frozenset(map(fold_word, all_words(lambda one: one.stop_words))) | FILLERS
+_AMOUNT = re.compile(r"\d[\d.,]*")
 
 
 @dataclass(frozen=True)
 class _Valued:
-    """A statement with exactly one value of a kind."""
+    """A statement with exactly one value of a kind.
+
+    Attributes:
+        at: Place of the point.
+        kind: Kind of the value.
+        value: The value as written.
+        terms: The terms beside values and words of change.
+        thing: The terms that may name the thing: without little words, and words between thing and value.
+        names: The words written like names.
+        is_change: Whether a word tells of a change.
+        is_move: Whether the words before the value tell that the thing was moved to it.
+        recurs: Whether such values differ from one time to the next.
+    """
 
     at: int
     kind: str
     value: str
     terms: frozenset[str]
+    thing: frozenset[str]
     names: frozenset[str]
     is_change: bool
+    is_move: bool
     recurs: bool
 
 
@@ -133,7 +167,8 @@ def with_changes(points: Sequence[Point]) -> list[Point]:
     """Replace an older value by a newer value of the same thing.
 
     The same is said with another amount, share, time, date, version or number, and no name differs. Another
-    speaker must speak of a change: otherwise the two may speak of two things, each of the speaker's own.
+    speaker must speak of a change: otherwise the two may speak of two things, each of the speaker's own. In
+    other words the newer statement must name all that names the thing, or tell that it was moved.
 
     Args:
         points: Said points, in order.
@@ -145,22 +180,29 @@ def with_changes(points: Sequence[Point]) -> list[Point]:
     changed: dict[int, tuple[int, str, str]] = {}
     gone: set[int] = set()
     for at, point in enumerate(points):
-        valued = _valued(at, point.body)
-        if valued is None:
-            continue
-        old = _former(valued, by_term, points)
-        if old is not None and old.at not in gone:
-            gone.add(old.at)
-            changed[at] = (old.at, old.value, valued.value)
-        for term in valued.terms:
-            known = by_term.setdefault((valued.kind, term), [])
-            known.append(valued)
-            del known[:-_REMEMBERED]
+        for valued in () if _ANSWERED in point.body else _values_of(at, point.body):
+            old = _former(valued, by_term, points, gone)
+            known = valued
+            if old is not None and at not in changed:
+                gone.update(_told_alike(old, by_term))
+                changed[at] = (old.at, old.value, valued.value)
+                known = replace(valued, thing=(old.thing & valued.thing) or valued.thing)
+            for term in valued.terms:
+                remembered = by_term.setdefault((valued.kind, term), [])
+                remembered.append(known)
+                del remembered[:-_REMEMBERED]
+    outdated = tuple(f" {plain_numbers(points[at].body)}" for at in gone)
     return [
         _told(point, points, changed[at]) if at in changed else point
         for at, point in enumerate(points)
-        if at not in gone
+        if at not in gone and not (_ANSWERED in point.body and point.body.endswith(outdated))
     ]
+
+
+def tells_value(statement: str) -> bool:
+    """Tell whether a statement names an amount, a share, a time, a date or a version."""
+    rest = _CITED.sub(" ", statement)
+    return any(_VALUE[kind].search(rest) for kind in _VALUE if kind != "number")
 
 
 def _told(point: Point, points: Sequence[Point], change: tuple[int, str, str]) -> Point:
@@ -169,20 +211,28 @@ def _told(point: Point, points: Sequence[Point], change: tuple[int, str, str]) -
     return replace(point, text=text, score=point.score + 1.0)
 
 
-def _valued(at: int, statement: str) -> _Valued | None:
-    rest, values = _CITED.sub(" ", statement), list[tuple[str, str]]()
+def _values_of(at: int, statement: str) -> Iterator[_Valued]:
+    """Read the values of a statement that has one of a kind; a number counts alone."""
+    said = rest = _CITED.sub(" ", statement)
+    found: dict[str, list[re.Match[str]]] = {}
     for kind, pattern in _VALUE.items():
-        values.extend((kind, found[0].strip()) for found in pattern.finditer(rest))
-        rest = pattern.sub(" ; ", rest)
-    if len(values) != 1:
-        return None
-    terms = frozenset(content_terms(_CHANGE.sub(" ", rest))[:_MOST_TERMS])
-    if len(terms) < _LEAST_SHARED:
-        return None
-    names = frozenset(_names(_CHANGE.sub(" ", rest)))
-    kind, value = values[0]
-    recurs = kind in _MANY_TIMES and not (kind == "date" and _ONE.search(rest))
-    return _Valued(at, kind, value, terms, names, is_change=_CHANGE.search(rest) is not None, recurs=recurs)
+        found[kind] = list(pattern.finditer(rest))
+        rest = pattern.sub(lambda value: " " * (len(value[0]) - 1) + ";", rest)
+    plain = _CHANGE.sub(" ", rest)
+    terms = frozenset(content_terms(plain)[:_MOST_TERMS])
+    thing = frozenset(content_terms(_FRAME.sub(" ", plain))) - _LITTLE
+    names = frozenset(_names(plain))
+    is_change = _CHANGE.search(rest) is not None
+    several = sum(map(len, found.values())) > 1
+    for kind, values in found.items():
+        if len(values) != 1 or (several and kind not in _TOLD_BESIDE):
+            continue
+        value = values[0]
+        is_move = kind in _TOLD_BESIDE and _MOVED.search(said[: value.start()]) is not None
+        if len(terms) < _LEAST_SHARED and not is_move:
+            continue
+        recurs = kind in _MANY_TIMES and not (kind == "date" and _ONE.search(rest))
+        yield _Valued(at, kind, value[0].strip(" ,"), terms, thing, names, is_change, is_move, recurs)
 
 
 def _names(text: str) -> Iterable[str]:
@@ -191,24 +241,69 @@ def _names(text: str) -> Iterable[str]:
 
 
 def _former(
-    valued: _Valued, by_term: Mapping[tuple[str, str], list[_Valued]], points: Sequence[Point]
+    valued: _Valued,
+    by_term: Mapping[tuple[str, str], list[_Valued]],
+    points: Sequence[Point],
+    gone: Collection[int],
 ) -> _Valued | None:
-    """Find the last statement about the same thing with another value."""
-    shared: dict[int, int] = {}
-    known: dict[int, _Valued] = {}
-    for term in valued.terms:
-        for other in by_term.get((valued.kind, term), []):
-            shared[other.at] = shared.get(other.at, 0) + 1
-            known[other.at] = other
-    own = points[valued.at]
-    for at in sorted(shared, reverse=True):
+    """Find the last statement about the same thing with another value; None if several things may be meant."""
+    known = {
+        other.at: other
+        for term in valued.terms
+        for other in by_term.get((valued.kind, term), [])
+        if other.at not in gone and points[other.at].order < points[valued.at].order
+    }
+    for at in sorted(known, reverse=True):
         other = known[at]
-        most = max(len(other.terms), len(valued.terms))
-        is_same = shared[at] >= max(_LEAST_SHARED, _LEAST_SHARE * most) and other.names == valued.names
-        may_tell = valued.is_change or (not valued.recurs and _speaker(points[at]) == _speaker(own))
-        if is_same and may_tell and points[at].order < own.order:
+        is_own = _speaker(points[at]) == _speaker(points[valued.at])
+        if _says_the_same(valued, other) and (valued.is_change or (not valued.recurs and is_own)):
             return other if other.value != valued.value else None
-    return None
+    meant = [known[at] for at in sorted(known) if _names_the_thing(valued, known[at])]
+    is_one = len({other.value for other in meant}) == 1
+    return meant[-1] if is_one and meant[-1].value != valued.value else None
+
+
+def _told_alike(old: _Valued, by_term: Mapping[tuple[str, str], list[_Valued]]) -> set[int]:
+    """Find all statements of a value of the same thing."""
+    known = [other for term in old.terms for other in by_term.get((old.kind, term), [])]
+    least = min(_LEAST_SHARED, len(old.thing))
+    return {other.at for other in known if other.value == old.value and len(other.thing & old.thing) >= least}
+
+
+def _says_the_same(valued: _Valued, other: _Valued) -> bool:
+    """Check whether two statements use the same words: a word in place of another tells two things apart."""
+    shared = len(valued.terms & other.terms)
+    most = max(len(other.terms), len(valued.terms))
+    is_alike = shared >= max(_LEAST_SHARED, _LEAST_SHARE * most) and other.names == valued.names
+    return is_alike and not (_only(valued, other) and _only(other, valued))
+
+
+def _only(one: _Valued, other: _Valued) -> bool:
+    """Check whether something of a thing is named by one statement alone; a seam between two words is nothing."""
+    held = {char for term in other.terms if is_pair(term) for char in term}
+    return any(not is_pair(term) or held.isdisjoint(term) for term in one.thing if term not in other.terms)
+
+
+def _names_the_thing(valued: _Valued, other: _Valued) -> bool:
+    """Check whether a statement in other words tells a change of the same thing."""
+    if valued.kind not in _CHANGES_IN_OTHER_WORDS:
+        return False
+    if valued.is_move and valued.thing and valued.thing <= other.thing:
+        return True
+    is_named = len(other.thing) >= _LEAST_SHARED and other.thing <= valued.thing
+    return is_named and valued.is_change and _is_near(valued.value, other.value)
+
+
+def _is_near(one: str, other: str) -> bool:
+    """Check whether two amounts are within a factor; of anything but amounts any two are."""
+    figures = [
+        re.sub(r"[.,](?=\d{3}(?!\d))", "", found[0]) for found in map(_AMOUNT.search, (one, other)) if found
+    ]
+    try:
+        low, high = sorted(float(figure.strip(".,").replace(",", ".")) for figure in figures)
+    except ValueError:
+        return True
+    return high <= low * _MOST_FACTOR
 
 
 def _speaker(point: Point) -> str:

@@ -71,6 +71,25 @@ def test_prose_is_cut_at_its_sentences() -> None:
     assert short.startswith("The weather of day")
 
 
+def test_the_rules_of_users_are_dropped_last() -> None:
+    rules = [f"[{n}] user: Never send file {n} to anybody." for n in range(1, 9)]
+    items = {
+        Section.CONSTRAINTS: rules,
+        Section.OPEN: [f"[{n}] user: Who brings chair {n}?" for n in range(20, 40)],
+        Section.OBJECTIVE: ["[9] user: I plan a fair."],
+        Section.PEOPLE: [f"[{n}] user: It rained on day {n}." for n in range(40, 60)],
+    }
+    short = shorten_summary(write_sections(items, "en"), room_tokens=150)
+    assert all(rule in (short or "") for rule in rules)
+
+
+def test_the_latest_value_of_a_thing_stays_before_other_words() -> None:
+    told = [f"[{n}] user: It rained for long on day {n}." for n in range(40, 60)]
+    latest = "[39] user: The shelves are £1,340. (£1,395 [31] -> £1,340 [39])"
+    short = shorten_summary(write_sections({Section.PEOPLE: [latest, *told]}, "en"), room_tokens=60)
+    assert latest in (short or "")
+
+
 @pytest.mark.parametrize(("room", "expected"), [(-1, None), (0, None), (2, None)])
 def test_no_room_gives_no_summary(room: int, expected: str | None) -> None:
     assert shorten_summary(write_sections(ITEMS, "en"), room_tokens=room) is expected

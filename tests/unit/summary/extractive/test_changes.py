@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - statements in several scripts
+# ruff: noqa: E501, RUF001 - statements in several scripts
 
 import pytest
 
@@ -54,6 +54,58 @@ def test_a_word_of_change_tells_the_newest_value_whoever_speaks(
 )
 def test_two_things_stay_two_lines(one: str, other: str) -> None:
     assert len(texts(("Ana (user)", one), ("Ana (user)", other))) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "change"),
+    [
+        ("Marlow wants £1,395 for the oak shelves.", "I spoke to Marlow: they come down to £1,340 for the oak shelves if I pay on delivery.", "£1,395 [10] -> £1,340 [20]"),
+        ("The choir has a concert on 12 June at the Corn Hall.", "We moved the concert to 19 June.", "12 June [10] -> 19 June [20]"),
+        ("Die Spedition Kranz verlangt 1.480 Euro für den Umzug.", "Spedition Kranz hat neu gerechnet: 1.610 Euro für den Umzug wegen der Treppe.", "1.480 Euro [10] -> 1.610 Euro [20]"),
+        ("Die Übergabe ist am 3. Juli um 10:00 Uhr.", "Die Übergabe wurde verschoben auf den 10. Juli.", "3. Juli [10] -> 10. Juli [20]"),
+        ("El catering Olivares pide 4.200 euros por el banquete.", "El catering Olivares sube a 4.550 euros por el banquete, por el marisco.", "4.200 euros [10] -> 4.550 euros [20]"),
+        ("木工说书柜要8600元。", "木工重新报价，书柜现在要9300元，因为木料涨价。", "8600元 [10] -> 9300元 [20]"),
+        ("空调安装定在5月14日上午。", "空调安装改到5月21日了。", "5月14日 [10] -> 5月21日 [20]"),
+    ],
+)  # fmt: skip
+def test_a_change_in_other_words_is_told(before: str, now: str, change: str) -> None:
+    assert texts(("Ana (user)", before), ("Ana (user)", now)) == [f"[20] Ana (user): {now} ({change})"]
+
+
+def test_the_second_change_of_a_thing_names_the_value_between() -> None:
+    said = (
+        "Marlow wants £1,260 for the oak shelves.",
+        "Marlow sent a new quote for the oak shelves: £1,395, since timber went up.",
+        "Marlow now goes down to £1,340 for the oak shelves.",
+    )
+    assert texts(*(("Ana (user)", one) for one in said)) == [
+        f"[30] Ana (user): {said[2]} (£1,395 [20] -> £1,340 [30])"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The small room upstairs costs 60 euros a night.", "The big room upstairs now costs 80 euros a night."),
+        ("The electrician wants £640 for the kitchen sockets.", "The plumber wants £700 for the kitchen sockets now."),
+        ("The hall in Kirchberg costs 900 euros.", "The deposit for the hall in Kirchberg is now 200 euros."),
+        ("The Berlin marathon is on 12 May.", "We moved to Berlin on 3 June."),
+        ("Das kleine Zimmer oben kostet 60 Euro.", "Das große Zimmer oben kostet jetzt 80 Euro."),
+        ("La habitación pequeña de arriba cuesta 60 euros.", "La habitación grande de arriba cuesta ahora 80 euros."),
+        ("水电师傅报价5200元。", "木工师傅现在报价5600元。"),
+    ],
+)  # fmt: skip
+def test_things_that_share_a_wording_are_not_exchanged(one: str, other: str) -> None:
+    assert len(texts(("Ana (user)", one), ("Ana (user)", other))) == 2
+
+
+def test_a_move_that_may_mean_two_things_is_none() -> None:
+    said = (
+        "The concert of the choir is on 12 June.",
+        "The concert of the band is on 14 June.",
+        "We moved the concert to 19 June.",
+    )
+    assert len(texts(*(("Ana (user)", one) for one in said))) == 3
 
 
 def test_the_values_of_two_people_are_no_change() -> None:
