@@ -39,8 +39,9 @@ class Language:
             was lifted, `unsure` for a condition or a wish about it, `failed`, `worked`, `tried`, `agrees`,
             `refuses`, `decides` for deciding in any tense, `joint` for words that begin a clause, `filler`
             for a whole word that fills a question without naming its subject, `frame` for words between a
-            thing and its value. For rules in other languages than English: `duty`, `always`, `weak`, `limit`,
-            `address` and `story`.
+            thing and its value, `anew` for what begins now for good, `order` for verbs of requests,
+            `smalltalk` for questions out of courtesy. For rules in other languages than English: `duty`,
+            `always`, `weak`, `limit`, `address` and `story`.
         signs: Signs of a message's subject. In a sign `_` joins the words of a phrase, `*` stands for any
             ending; `=` behind an entry written without blanks means that nothing may stand around the entry.
     """

@@ -34,6 +34,9 @@ LANGUAGE = Language(
         "forwarded": "doorgestuurd bericht|oorspronkelijk bericht",
     },
     markers={
+        "smalltalk": r"hoe (?:gaat|was|is) (?:het|je|jouw|jullie|de rest)|lekker geslapen|nog plannen voor",
+        "anew": r"vanaf nu|vanaf vandaag|voortaan",
+        "order": r"stuur|schrijf|antwoord|gebruik|graag|mij|me",
         "frame": r"vraagt|kost\w*|prijs|rekent|is|wordt|gepland|begint|uur|per",
         "filler": "nodig|wil|wilt|willen|geven|geef|gaan|gaat|komen|komt|maken|maakt|nemen|zeggen|weten|denken|veel|hoeveel|ding|dingen|manier|einde|eigenlijk|echt|iets|iemand|eindelijk|moet|mag|kan|kunnen",
         "rule": "moet|moeten|mag niet|nooit|altijd|alleen|hoogstens|minstens|verboden|verplicht",

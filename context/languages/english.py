@@ -55,6 +55,9 @@ LANGUAGE = Language(
         "forwarded": "forwarded message|original message|original appointment",
     },
     markers={
+        "smalltalk": r"how (?:was|is|are|were|have) (?:the rest of )?(?:you|your|things|life|everything)(?: been| doing)?|how's (?:it|life|your|everything)|what's up|what have you been up to|any plans for (?:today|tonight|tomorrow|the weekend)|did you (?:sleep|rest) well",
+        "anew": r"from now on|from today(?: on)?|from here on|as of (?:now|today)|henceforth|going forward",
+        "order": r"send|sends|write|give|make|use|keep|show|answer|reply|put|deliver|file|save|please",
         "frame": r"wants?|costs?|prices?|priced|quot\w+|asks?|asking|charg\w+|says?|said|comes?|coming|takes?|place|set|scheduled|planned|sent|would|will|per|each|total",
         "filler": "need|needs|needed|want|wants|wanted|like|get|gets|got|give|gave|given|go|goes|went|come|comes|coming|make|made|take|took|tell|told|know|say|said|think|let|much|many|lot|lots|thing|things|way|end|avoid|sure|really|actually|currently|anything|something|everything|someone|anyone|ever|yet|finally|eventually|anyway|happen|happens|ask",
         "rule": (

@@ -38,6 +38,9 @@ LANGUAGE = Language(
         "forwarded": "message transféré|message d'origine|message original",
     },
     markers={
+        "smalltalk": r"comment (?:ça va|ça s'est passé|vas-tu|allez-vous|va (?:ta|ton|votre)|s'est passée? (?:ta|ton|votre|le reste))|quoi de neuf|bien dormi|des projets pour",
+        "anew": r"désormais|dorénavant|à partir de maintenant|à partir d'aujourd'hui|à l'avenir",
+        "order": r"envo\w+|écri\w+|répond\w*|utilis\w+|donn\w+|faites|mett\w+|moi|s'il vous plaît|svp|plus",
         "frame": r"demande\w*|coût\w*|prix|tarif\w*|facture|est|sera|fixée?s?|prévue?s?|commence|heures?|par",
         "filler": "besoin|veux|veut|voulez|voudrais|avoir|donner|donne|aller|va|venir|vient|faire|fait|prendre|dire|savoir|penser|beaucoup|combien|chose|choses|façon|fin|vraiment|actuellement|quelque|finalement|enfin|faut|doit|dois|peux|peut|puis",
         "rule": (

@@ -37,6 +37,9 @@ LANGUAGE = Language(
         "forwarded": "weitergeleitete nachricht|ursprüngliche nachricht|originalnachricht",
     },
     markers={
+        "smalltalk": r"wie (?:war|ist|läuft|geht) (?:(?:denn|so) )?(?:dein\w*|euer|eure|ihr\w*|der rest|es|dir|euch)|wie geht's|was machst du (?:heute|morgen|so|am)|gut geschlafen|was gibt's neues",
+        "anew": r"ab jetzt|ab sofort|ab heute|von nun an|von jetzt an|künftig|in zukunft|fortan",
+        "order": r"schick\w*|send\w*|schreib\w*|antwort\w*|mach\w*|gib|leg\w*|speicher\w*|nutz\w*|verwend\w*|bitte|mir|nur",
         "frame": r"verlangt|kostet|kosten|preis\w*|beträgt|liegt|macht|will|bietet|sagt|findet|statt|geplant|uhr|insgesamt|pro|wurden?|worden",
         "filler": "brauche|brauchst|brauchen|braucht|will|willst|wollen|möchte|möchtest|geben|gib|gibt|gehen|geht|kommen|kommt|machen|macht|mache|sagen|sag|wissen|weiß|denken|viel|viele|ding|dinge|sache|ende|eigentlich|wirklich|gerade|eben|beim|mal|etwas|irgendwas|endlich|überhaupt|sollen|werden|wird|musst|darf|darfst|dürfen|kostet|kosten",
         "rule": (

@@ -37,6 +37,9 @@ LANGUAGE = Language(
         "forwarded": "messaggio inoltrato|messaggio originale",
     },
     markers={
+        "smalltalk": r"come (?:stai|sta|va|è andat[oa])|che fai (?:oggi|domani|di bello)|dormito bene",
+        "anew": r"d'ora in poi|d'ora in avanti|da adesso|da oggi",
+        "order": r"mand\w+|invi\w+|scriv\w+|rispond\w+|usa\w*|per favore",
         "frame": r"chied\w+|cost\w+|prezz\w+|vuole|è|sarà|fissat[oa]|previst[oa]|inizia|ore|per",
         "filler": "bisogno|voglio|vuoi|vuole|vorrei|dare|dammi|andare|va|venire|viene|fare|fa|prendere|dire|dimmi|sapere|pensare|molto|molti|quanto|quanti|cosa|cose|modo|fine|davvero|attualmente|qualcosa|qualcuno|infine|posso|puoi|devo|deve",
         "rule": (

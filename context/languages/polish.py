@@ -36,6 +36,9 @@ LANGUAGE = Language(
         "forwarded": "wiadomość przekazana|przekazana wiadomość|oryginalna wiadomość|wiadomość oryginalna",
     },
     markers={
+        "smalltalk": r"jak (?:się masz|leci|minął|minęła|minęło|tam)|co słychać",
+        "anew": r"od teraz|od dziś|odtąd",
+        "order": r"wysyłaj\w*|wyślij|pisz|odpowiadaj|używaj|proszę|mi",
         "frame": r"chce|kosztuje|cena|bierze|jest|będzie|zaplanowan\w+|zaczyna|godzin\w*|za",
         "filler": "potrzebuję|potrzeba|chcę|chcesz|dać|daj|iść|idzie|robić|zrobić|wziąć|powiedzieć|powiedz|wiedzieć|myśleć|dużo|ile|rzecz|rzeczy|sposób|koniec|naprawdę|obecnie|coś|ktoś|wreszcie|muszę|mogę|możesz",
         "rule": r"musi|musisz|muszą|nie wolno|nie \w+(?:j|jcie)|nigdy|zawsze|tylko|najwyżej|co najmniej|zabronione|należy",

@@ -37,6 +37,9 @@ LANGUAGE = Language(
         "forwarded": "mensagem encaminhada|mensagem original",
     },
     markers={
+        "smalltalk": r"como (?:vai|vão|está|estás|foi (?:o|a) (?:teu|tua|seu|sua|resto)|correu)|tudo bem|dormiste bem|dormiu bem",
+        "anew": r"a partir de agora|a partir de hoje|de agora em diante|doravante",
+        "order": r"mand\w+|envi\w+|escrev\w+|respond\w+|usa\w*|por favor",
         "frame": r"pede\w*|cust\w+|preços?|cobra\w*|é|será|marcad[oa]|previst[oa]|começa|horas?|por",
         "filler": "preciso|precisa|quero|queres|quer|dar|dê|ir|vai|vir|vem|fazer|faz|tomar|dizer|saber|pensar|muito|muitos|quanto|quantos|coisa|coisas|maneira|final|fim|realmente|atualmente|algo|alguém|finalmente|posso|podes|pode|devo|tenho|tem",
         "rule": "deve|deves|devem|sempre|somente|apenas|no máximo|pelo menos|proibido|obrigatório|evite",

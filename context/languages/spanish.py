@@ -37,6 +37,9 @@ LANGUAGE = Language(
         "forwarded": "mensaje reenviado|mensaje original",
     },
     markers={
+        "smalltalk": r"(?:qué|cómo) (?:tal|estás|está usted|te va|te fue|andas|fue tu|estuvo tu|va todo)|algún plan para|dormiste bien",
+        "anew": r"a partir de ahora|a partir de hoy|desde ahora|desde hoy|de ahora en adelante|en adelante",
+        "order": r"m[áa]nd\w+|env[íi]\w+|escr[íi]b\w*|resp[óo]nd\w+|usa\w*|d[áa]me\w*|haz\w*|pon\w*|por favor",
         "frame": r"pid\w+|cuest\w+|precio\w*|cobra\w*|vale|es|será|son|fijad[oa]|prevista?o?|empieza|hora|horas|por",
         "filler": "necesito|necesita|necesitas|quiero|quieres|quiere|dar|dame|doy|ir|va|venir|viene|hacer|hace|tomar|decir|dime|saber|pensar|mucho|muchos|cuánto|cuántos|cosa|cosas|manera|final|fin|realmente|actualmente|algo|alguien|finalmente|tengo|tiene|tienes|puedo|puedes|debo|hay",
         "rule": (

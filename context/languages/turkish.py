@@ -30,6 +30,7 @@ LANGUAGE = Language(
         "forwarded": "iletilen ileti|yönlendirilen mesaj|özgün ileti",
     },
     markers={
+        "smalltalk": r"nasılsın\w*|ne haber|naber|hafta sonun nasıl\w*",
         "filler": "lazım|gerek|gerekiyor|istiyorum|ver|git|gel|yap|yapmak|al|söyle|bil|düşün|çok|kaç|şey|şeyler|son|sonunda|gerçekten|şimdi|biri|nihayet|var|yok",
         "rule": "asla|her zaman|sadece|yalnızca|en fazla|en az|yasak|zorunlu|gerekir|olmamalı|olmalı",
         "strong": r"asla|yasak\w*|bana sormadan|(?:iznim|onayım) olmadan|her zaman",

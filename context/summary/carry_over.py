@@ -9,6 +9,7 @@ from functools import cached_property
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.evidence import is_unproven, protected_identifiers
 from context.summary.gist import covers, gist, is_about, stands_in
+from context.summary.renewals import renews
 from context.summary.sections import (
     PROTECTED,
     ProtectedUnit,
@@ -328,7 +329,7 @@ class _Evidence:
         words = [line for line in lines if line.kind is LineKind.TEXT]
         users = [s for line in words if line.role is Role.USER for s in split_sentences(line.text)]
         drafted = page.items(*(section for section in (*Section, None) if section is not Section.IDENTIFIERS))
-        self.told = [*drafted, *users]
+        self.users, self.told = users, [*drafted, *users]
         self.spoken = [(line.role, line.text) for line in words]
         self.worked = {line.speaker for line in lines if line.kind is LineKind.RESULT and not line.failed}
 
@@ -342,7 +343,8 @@ def _why_let_go(unit: ProtectedUnit, evidence: _Evidence) -> Why | None:
     if unit.is_name:
         return None
     about = [told for told in evidence.told if _is_about(unit.item, told, _ENDED_OVERLAP)]
-    return Why.ENDED if any(says_it_ended(told, about=unit.item) for told in about) else None
+    is_replaced = any(renews(told, unit.item.partition(": ")[2] or unit.item) for told in evidence.users)
+    return Why.ENDED if is_replaced or any(says_it_ended(told, about=unit.item) for told in about) else None
 
 
 def _why_closed(item: str, evidence: _Evidence) -> Why | None:

@@ -234,16 +234,16 @@ _ENGLISH = (
 _OTHERS = (
     # German
     r"(?:muss|musst|müsst|müssen|dürfte)\s(?:\w+\s){0,5}(?:gewesen sein|\w+(?:t|en) haben|\w+t worden sein)|(?:du musst|ihr müsst)\s(?:\w+\s){1,3}sein|"
-    r"darf doch (?:wohl )?nicht wahr sein|(?:ich|wir)\s(?:\w+\s)?(?:war|waren|hatten?|habe|haben|wurden?|muss|müssen|bin|sind)|(?:er|sie|es) (?:war|hatte|hat|wurde)|(?:war|waren|hatten|wurde) (?:ich|er|sie|es|wir)|das (?:war|hat)|"
+    r"man (?:\w+ ){0,2}(?:muss|soll|sollte|kann)|(?:muss|soll|sollte|kann) man|darf doch (?:wohl )?nicht wahr sein|(?:ich|wir)\s(?:\w+\s)?(?:war|waren|hatten?|habe|haben|wurden?|muss|müssen|bin|sind)|(?:er|sie|es) (?:war|hatte|hat|wurde)|(?:war|waren|hatten|wurde) (?:ich|er|sie|es|wir)|das (?:war|hat)|"
     # French
-    r"(?:tu dois|vous devez|(?:il|elle|on|ça|cela|ce) doit) (?:bien )?(?:être|avoir)(?! (?:\w+ )?(?:avant|après|en|sous|à|au)(?!\w))|devai(?:t|s|ent)|(?:a|ont|as|avez|ai) dû|(?:j'ai|je suis|je|nous) (?:\w+ )?(?:jamais|toujours|dois|devons)|"
+    r"on (?:doit|peut|prend) (?!jamais|pas)|il faut (?:bien )?prendre (?:la vie|les choses)|(?:tu dois|vous devez|(?:il|elle|on|ça|cela|ce) doit) (?:bien )?(?:être|avoir)(?! (?:\w+ )?(?:avant|après|en|sous|à|au)(?!\w))|devai(?:t|s|ent)|(?:a|ont|as|avez|ai) dû|(?:j'ai|je suis|je|nous) (?:\w+ )?(?:jamais|toujours|dois|devons)|"
     r"(?:était|étaient)|(?:il|elle|ils|elles|on) (?:n'\w+ jamais|(?!doit|doivent|faut)\w+ toujours|ne (?!faut|doit|doivent|peut|peuvent)\w+ jamais)|"
     # Spanish, Portuguese, Italian
-    r"debe[sn]? (?:de|estar|haber|ser (?:increíble|difícil|genial|duro))|debió|debieron|debía|me (?:gust|encant)\w+|(?:nunca|siempre|jamás) (?:me |lo |la |he |había |hemos )?\w*(?:é|í|aba|ía|ado|ido|fui|estuve|tuve|quise)|"
+    r"uno (?:debe|tiene que)|hay que (?:tomar\w*|vivir|aceptar\w*) (?:la vida|las cosas)|debe[sn]? (?:de|estar|haber|ser (?:increíble|difícil|genial|duro))|debió|debieron|debía|me (?:gust|encant)\w+|(?:nunca|siempre|jamás) (?:me |lo |la |he |había |hemos )?\w*(?:é|í|aba|ía|ado|ido|fui|estuve|tuve|quise)|"
     r"deve[ms]? (?:ter|estar|ser (?:lindo|ótimo|difícil|bom))|(?:nunca|sempre) (?:me |tinha |tenho )?(?:estive|fui|tive|quis|soube|vi|\w+ei|\w+ava|\w+ia)|"
     r"dev'esser\w?|(?:deve|devono|devi) (?:esser\w? (?:stat|stanc|difficil|bell|content)\w+|aver \w+)|(?:sono|ho|ha|abbiamo|hanno|ero|era|avevo|aveva) (?:mai|sempre)|"
     # Dutch, Scandinavian
-    r"moet(?:en)? (?:wel|vast|haast)|moet(?:en)? (?:\w+ ){0,4}(?:geweest|gehad)|(?:ik|wij|we|hij|ze) (?:heb|hebben|was|waren|had|hadden|heeft) |(?:jag|vi|han|hon|det|jeg|hun) (?:har|hade|var|är|er|havde|hadde|måste|må|skal)|"
+    r"men (?:moet|kan)|moet(?:en)? (?:wel|vast|haast)|moet(?:en)? (?:\w+ ){0,4}(?:geweest|gehad)|(?:ik|wij|we|hij|ze) (?:heb|hebben|was|waren|had|hadden|heeft) |(?:jag|vi|han|hon|det|jeg|hun) (?:har|hade|var|är|er|havde|hadde|måste|må|skal)|"
     # Polish, Czech, Turkish
     r"musiał\w*|musel\w*|\w+(?:łem|łam|liśmy|łyśmy|łeś|łaś)|był[aoiy]?|(?:harika|güzel|zor|yorgun|muhteşem|eğlenceli|zevkli) olmalı\w*|\w+(?:d[ıiuü]m|t[ıiuü]m|m[ıiuü]şt[ıiuü]m?|d[ıiuü]k)(?=\W*\Z)|"
     # Russian, Ukrainian

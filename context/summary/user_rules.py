@@ -10,6 +10,7 @@ from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.gist import Gist, covers, gist, is_about
 from context.summary.others_words import prose_rows, split_foreign, tells_story
 from context.summary.prompt_injection import revokes_orders
+from context.summary.renewals import renews
 from context.summary.sections import SummaryDocument
 from context.summary.source import cited_seqs
 from context.text.cut import split_sentences
@@ -352,7 +353,8 @@ def _is_held(own: Gist, points: Sequence[str], whole: str) -> bool:
 def _is_lifted(rule: UserRule, said: Sequence[tuple[int, str]]) -> bool:
     own = gist(rule.text)
     return any(
-        is_about(gist(later), own, least=0.6) and says_it_ended(later, about=rule.text)
+        renews(later, rule.text)
+        or (is_about(gist(later), own, least=0.6) and says_it_ended(later, about=rule.text))
         for seq, later in said
         if seq > rule.seq
     )

@@ -132,6 +132,26 @@ def is_question(sentence: str) -> bool:
     return _QUESTION.search(sentence) is not None
 
 
+_SMALL_TALK = re.compile(marks_of("smalltalk"))
+_GREETING = re.compile(
+    r"\A\W*(?:"
+    + "|".join(
+        re.escape(sign.rstrip("*=").replace("_", " ")) + (r"(?!\w)" if code not in WITHOUT_BLANKS else "")
+        for code, signs in by_language(lambda one: (one.signs or {}).get("casual.greeting")).items()
+        for sign in sorted(signs.split(), key=len, reverse=True)
+    )
+    + ")"
+)
+
+
+def is_small_talk(sentence: str) -> bool:
+    """Tell whether a sentence greets, or asks how somebody is out of courtesy."""
+    folded = _fold(sentence)
+    return _GREETING.match(folded) is not None or (
+        is_question(sentence) and _SMALL_TALK.search(folded) is not None
+    )
+
+
 REFUSALS = all_phrases(lambda one: one.refusals)
 """First words of a refusal, case-folded, with straight apostrophes."""
 

@@ -183,7 +183,6 @@ LINE_TOKENS = 3
 LINE_CHARS = 640
 """Maximum characters of a line shared by points of a message."""
 
-
 _Line = tuple[Section, str]
 
 
@@ -336,10 +335,10 @@ class _Round:
 
     def take_values(self, share: int) -> None:
         """Take the values told by users, most worth first, up to a share."""
-        floor = self._left - share
+        floor = max(self._left - share, 0)
         for at in self._choice.by_worth:
             if self._choice.points[at].is_value:
-                self._take(at, floor=max(floor, 0))
+                self._take(at, floor=floor)
 
     def take_facts(self) -> None:
         """Take the data of tools' output, most worth a token first, up to its share."""

@@ -10,7 +10,7 @@ from context.summary.evidence import covered_identifiers, protected_identifiers
 from context.summary.extractive.choosing import LINE_CHARS, LINE_TOKENS, PointChoice, find_points, shares_line
 from context.summary.extractive.statements import shorten
 from context.summary.extractive.talk import label_of
-from context.summary.extractive.turn_points import Point, plain_numbers
+from context.summary.extractive.turn_points import Point, plain_numbers, with_renewals
 from context.summary.gate import GateSettings
 from context.summary.prompt import SummaryInput
 from context.summary.sections import PROTECTED, Section, section_titles, write_sections
@@ -114,7 +114,7 @@ class Summarizer:
         covered = covered_identifiers(request.lines, limit=_MAX_NAMES)
         titles = section_titles(request.language).items()
         sizes = {section: count(title) + 2 * LINE_TOKENS for section, title in titles}
-        points = _dedupe([*_carried(request), *find_points(request.lines, asked or "")])
+        points = _dedupe(with_renewals([*_carried(request), *find_points(request.lines, asked or "")]))
         choice = PointChoice(points, sizes, count)
         self._writer = _SummaryWriter(
             request, covered, choice, _names(request, covered), count, self._is_kept

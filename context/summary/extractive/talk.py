@@ -11,7 +11,7 @@ from functools import cached_property
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.statements import read_statements, shorten
 from context.summary.others_words import drop_traces, split_foreign
-from context.text.marker_words import Cue, find_cues, is_question
+from context.text.marker_words import Cue, find_cues, is_question, is_small_talk
 from context.text.terms import content_terms
 from context.types import Role
 
@@ -97,16 +97,19 @@ class Talk:
 
     @cached_property
     def first_by_user(self) -> Spoken | None:
-        """The first words of a user longer than a greeting."""
-        own = [one for one in self.spoken if one.line.role is Role.USER]
-        long = (one for one in own[:_LOOKED_AT] if len(one.line.text.encode()) >= _LEAST_BYTES)
-        return next(long, own[0] if own else None)
+        """The first words of a user to an assistant with a wish, or else longer than a greeting."""
+        own = [one for one in self.spoken if one.line.role is Role.USER][:_LOOKED_AT]
+        wishes = (one for one in own if self.has_assistant and Cue.WISH in find_cues(one.line.text))
+        long = (one for one in own if len(one.line.text.encode()) >= _LEAST_BYTES)
+        return next(wishes, next(long, own[0] if own else None))
 
     @cached_property
-    def objective_place(self) -> int:
-        """Index of the statement with the wish in the user's first words; 0 without a wish."""
+    def objective_place(self) -> int | None:
+        """Index of the wish in the user's first words, else of the first statement but a greeting."""
         said = self.first_by_user.statements[: 2 * _LOOKED_AT] if self.first_by_user else []
-        return next((place for place, one in enumerate(said) if Cue.WISH in find_cues(one)), 0)
+        wish = next((place for place, one in enumerate(said) if Cue.WISH in find_cues(one)), None)
+        first = next((place for place, one in enumerate(said) if not is_small_talk(one)), None)
+        return first if wish is None else wish
 
     @cached_property
     def last_by_user(self) -> Spoken | None:
@@ -132,8 +135,9 @@ class Talk:
         return spoken.place < len(self.spoken) - _LAST_WORDS
 
     def asks_something(self, question: str) -> bool:
-        """Tell a question from a sound: "Hmm?" asks nothing to stay open."""
-        return len(question.encode()) >= _QUESTION_BYTES and bool(content_terms(question))
+        """Tell a question from a sound or a courtesy: "Hmm?" and "How are you?" ask nothing to stay open."""
+        is_long = len(question.encode()) >= _QUESTION_BYTES and bool(content_terms(question))
+        return is_long and not is_small_talk(question)
 
     def answer(self, asked: Spoken, question: str) -> SpokenAnswer | None:
         """Find the answer to a question: the following words of others closest to the question.
@@ -173,12 +177,25 @@ class Talk:
             asked.place + 1 : asked.place + 1 + (_FAR if self.is_crowd else 2 * _LOOKED_AT)
         ]
         others = [one for one in following if one.line.speaker != asker]
+        if self._is_pair and (reply := self._next_reply(asked)):
+            others = [reply]
         for place, one in enumerate(others):
             named = self._addressed[one.place]
             is_sought = one.line.speaker == sought
             may_answer = named == asker or (named is None and place < _LOOKED_AT)
             if may_answer and (sought is None or is_sought):
                 yield one, _NAMES_ASKER * (named == asker) + _WAS_ASKED * is_sought
+
+    @cached_property
+    def _is_pair(self) -> bool:
+        """Tell whether two people speak, and no model."""
+        return not self.has_assistant and len({one.line.speaker for one in self.spoken}) == _PAIR
+
+    def _next_reply(self, asked: Spoken) -> Spoken | None:
+        """Return the very next words, if the other says something beside a question."""
+        reply = next(iter(self.spoken[asked.place + 1 : asked.place + 2]), asked)
+        says = reply.line.speaker != asked.line.speaker and not all(map(is_question, reply.statements))
+        return reply if says else None
 
     @cached_property
     def _speakers(self) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from context.conversation.transcript import RenderedLine
 from context.languages import all_words
 from context.summary.extractive.talk import label_of
+from context.summary.renewals import is_standing_order, renews
 from context.summary.sections import Section
 from context.text.exact_values import DATES
 from context.text.marker_words import marks_of
@@ -197,6 +198,39 @@ def with_changes(points: Sequence[Point]) -> list[Point]:
         for at, point in enumerate(points)
         if at not in gone and not (_ANSWERED in point.body and point.body.endswith(outdated))
     ]
+
+
+_RENEWAL_WORTH = 4.0
+_BY_ASSISTANT = re.compile(r"\A\[[^\]\n]{1,40}\] (?:assistant|[^:\n]{1,60} \(assistant\)):")
+
+
+def with_renewals(points: Sequence[Point]) -> list[Point]:
+    """Leave out standing orders of users that a later point replaces; the later point is the order in force.
+
+    Args:
+        points: Points in order, those of a summary before first.
+    """
+    own = [at for at, point in enumerate(points) if not point.is_data and not _BY_ASSISTANT.match(point.text)]
+    orders = [at for at in own if is_standing_order(points[at].text)]
+    gone: set[int] = set()
+    renewing: set[int] = set()
+    for at in own:
+        said = points[at].body
+        if replaced := {before for before in orders if before < at and renews(said, _words(points[before]))}:
+            gone |= replaced
+            renewing.add(at)
+    return [
+        replace(point, section=Section.CONSTRAINTS, score=point.score + _RENEWAL_WORTH)
+        if at in renewing
+        else point
+        for at, point in enumerate(points)
+        if at not in gone
+    ]
+
+
+def _words(point: Point) -> str:
+    """Return the words of a point, without the label of one carried over."""
+    return point.body if point.head else point.text.partition(": ")[2] or point.text
 
 
 def tells_value(statement: str) -> bool:

@@ -328,3 +328,18 @@ def test_an_order_beside_a_tale_is_a_rule(sentence: str, *, is_one: bool) -> Non
 def test_a_long_text_takes_no_long_time_and_nothing_is_no_rule() -> None:
     assert not is_addressed_rule("")
     assert is_addressed_rule("Never delete it. " + "you " * 200_000)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ja, der Winter war lang, aber man muss die Dinge eben nehmen, wie sie sind.",
+        "Man muss die Dinge eben nehmen.",
+        "Da muss man durch, wie immer.",
+        "Hay que tomarse las cosas como vienen, siempre.",
+        "Men moet de dingen nemen zoals ze zijn.",
+    ],
+)
+def test_a_saying_of_nobody_is_no_rule(sentence: str) -> None:
+    assert not is_addressed_rule(sentence)
+    assert not is_rule(sentence)

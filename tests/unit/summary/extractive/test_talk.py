@@ -1,6 +1,6 @@
 """Answers of a talk: in a crowd only words of the same conversation answer a question."""
 
-# ruff: noqa: RUF001 - talks in several scripts
+# ruff: noqa: E501, RUF001 - talks in several scripts
 
 from collections.abc import Sequence
 
@@ -140,3 +140,59 @@ def test_answers_in_crossing_conversations_are_of_the_questions_own() -> None:
     assert ours.questions >= 100
     assert ours.right >= 2 * next_words.right
     assert ours.right >= 0.85 * ours.answered
+
+
+PAIR = [
+    ("Ruth", "Who writes the notes for the concert?"),
+    ("Omar", "Ingrid does, she sends them by Friday."),
+    ("Ruth", "Fine. It rained all day."),
+    ("Omar", "The concert notes are long, and who writes so much?"),
+    ("Omar", "The notes for the concert came at last."),
+]
+
+
+def test_of_two_people_the_very_next_reply_answers() -> None:
+    assert answer_to(PAIR, 0) == "[2] Omar (user): Ingrid does, she sends them by Friday."
+
+
+def test_a_question_in_return_is_no_reply() -> None:
+    said = [PAIR[0], ("Omar", "Which notes?"), ("Ruth", "Those for the concert."), PAIR[4]]
+    assert answer_to(said, 0) == "[4] Omar (user): The notes for the concert came at last."
+
+
+@pytest.mark.parametrize(
+    "courtesy",
+    [
+        "How was the rest of your week?",
+        "Und wie war der Rest der Woche?",
+        "Comment s'est passée ta semaine ?",
+        "¿Cómo estás, qué tal la semana?",
+        "Как прошла неделя?",
+        "你最近怎么样？",
+    ],
+)
+def test_small_talk_stays_no_open_question(courtesy: str) -> None:
+    talk = talk_of([("Ruth", courtesy)])
+    assert not talk.asks_something(courtesy)
+
+
+def test_a_question_of_the_matter_stays_open() -> None:
+    assert talk_of(PAIR).asks_something("How was the quote of the printer worded?")
+
+
+@pytest.mark.parametrize(
+    ("greeting", "wish"),
+    [
+        ("Hi! Hope your week is going well. It has been raining since Sunday.", "I'd like you to keep track of quotes for me."),
+        ("Guten Morgen! Endlich scheint bei uns wieder einmal die Sonne.", "Ich möchte, dass du die Angebote im Blick behältst."),
+        ("¡Hola! Qué calor hace hoy, no se puede ni salir a la calle.", "Quiero que lleves la cuenta de los precios."),
+    ],
+)  # fmt: skip
+def test_the_objective_is_the_wish_and_no_greeting(greeting: str, wish: str) -> None:
+    bodies = [
+        {"role": "user", "content": greeting},
+        {"role": "assistant", "content": "Ok."},
+        {"role": "user", "content": wish},
+    ]
+    talk = Talk.of(render_transcript(number(map(make_message, bodies))))
+    assert talk.first_by_user is talk.spoken[2]
