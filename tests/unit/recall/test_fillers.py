@@ -7,7 +7,7 @@ import pytest
 from benchmarks.selecting import stats_of
 from context.recall.ranking import known_share, score_passages, weigh_terms
 from context.text.terms import FILLERS, query_terms
-from models.recall.user import RecallSettings
+from models.recall.settings import RecallSettings
 from tests.unit.recall.talk import passages_of
 
 ASIDES = [f"Nothing to tell of day {n}, it rained." for n in range(20)]
