@@ -126,7 +126,7 @@ _NAME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)\b")
 _CITED = re.compile(r"\[\d[^\[\]\n]{0,40}\]")
 """The number of a message, as before an answer: nobody's value."""
 _ANSWERED = " -> ["
-_MOST_TERMS = 14
+_MOST_TERMS, _MOST_CHARS = 14, 640
 _REMEMBERED = 6
 """Number of newest statements compared for each term: older values have changed since."""
 _LEAST_SHARED, _LEAST_SHARE = 2, 0.7
@@ -235,7 +235,7 @@ def _words(point: Point) -> str:
 
 def tells_value(statement: str) -> bool:
     """Tell whether a statement names an amount, a share, a time, a date or a version."""
-    rest = _CITED.sub(" ", statement)
+    rest = _CITED.sub(" ", statement[:_MOST_CHARS])
     return any(_VALUE[kind].search(rest) for kind in _VALUE if kind != "number")
 
 
@@ -247,7 +247,7 @@ def _told(point: Point, points: Sequence[Point], change: tuple[int, str, str]) -
 
 def _values_of(at: int, statement: str) -> Iterator[_Valued]:
     """Read the values of a statement that has one of a kind; a number counts alone."""
-    said = rest = _CITED.sub(" ", statement)
+    said = rest = _CITED.sub(" ", statement[:_MOST_CHARS])
     found: dict[str, list[re.Match[str]]] = {}
     for kind, pattern in _VALUE.items():
         found[kind] = list(pattern.finditer(rest))
