@@ -23,7 +23,8 @@ _OF_CLIENTS = frozenset(
         "project repo repository git layout cwd terminal terminals cursor vscode status session budget "
         "todos skills agents info data platform files file tabs command local tool tools result results "
         "output errors warnings warning linter now utc date time current recent previous profile "
-        "preferences history conversation chat mode state policy settings"
+        "preferences history conversation chat mode state policy settings information runtime retrieved "
+        "knowledge documents folder directory"
     ).split()
 )
 """Words in the names of clients' blocks; one word in a longer name is enough."""
@@ -31,7 +32,8 @@ _OF_CLIENTS = frozenset(
 _ALONE = frozenset(
     (
         "reminder environment context system ide editor workspace metadata notification caveat stdout "
-        "stderr memory memories diagnostics timestamp"
+        "stderr memory memories diagnostics timestamp attachment attachments document documents selection "
+        "lints"
     ).split()
 )
 """Names of one word that no user writes around a question of code."""
@@ -40,6 +42,9 @@ _OF_USERS = frozenset(
     "query question request prompt message task feedback input ask answer text args".split()
 )
 """Last words of longer names of blocks with the user's own words inside."""
+
+_AROUND_ALL = re.compile(rf"{_OPENING.pattern}(.*)</\1\s{{0,8}}>", re.DOTALL)
+"""A block around a whole text."""
 
 _OF_PROGRAMS = frozenset(
     (
@@ -55,8 +60,8 @@ def without_wrappers(text: str) -> str:
 
     A block is everything from `<system-reminder>` to the closing tag, if the name is made of the words of
     clients: `environment_details`, `ide_selection`, `additional-data`. A block named for the user
-    (`user_query`) loses its tags and keeps its words. Code fences stay unchanged, and so does an unclosed
-    block.
+    (`user_query`) loses its tags and keeps its words, and so does one around all that is left (`task`). Code
+    fences stay unchanged, and so does an unclosed block.
 
     Args:
         text: The message.
@@ -74,7 +79,7 @@ def without_wrappers(text: str) -> str:
         ends = closings.get(opening[1].lower(), ())
         if opening.start() < place or not ends or fences.is_open_at(opening.start()):
             continue
-        pieces = [piece.lower() for piece in _PIECES.findall(opening[1])]
+        pieces = _pieces(opening[1])
         at = bisect_left(ends, (opening.end(), 0))
         if at == len(ends) or not _is_wrapper(pieces):
             continue
@@ -82,9 +87,15 @@ def without_wrappers(text: str) -> str:
         if _is_of_user(pieces):
             kept.append(text[opening.end() : ends[at][0]])
         place = ends[at][1]
-    if not place:
-        return text
-    return "\n".join(part.strip() for part in (*kept, text[place:]) if part.strip())
+    left = text
+    if place:
+        left = "\n".join(part.strip() for part in (*kept, text[place:]) if part.strip())
+    whole = _AROUND_ALL.fullmatch(left.strip())
+    return whole[2].strip() if whole and _is_of_user(_pieces(whole[1])) else left
+
+
+def _pieces(name: str) -> list[str]:
+    return [piece.lower() for piece in _PIECES.findall(name)]
 
 
 class _Fences:

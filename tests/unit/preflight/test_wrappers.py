@@ -35,6 +35,11 @@ WRAPPERS = {
     "hook": "<user-prompt-submit-hook-feedback>bitcoin at 9, draw at 10</user-prompt-submit-hook-feedback>",
     "system": "<system_message>draw a picture of a wallet</system_message>",
     "one word": "<context>the weather in Oslo, bitcoin and music</context>",
+    "attached": '<attachments>\n<attachment id="a.py">draw bitcoin</attachment>\n</attachments>',
+    "documents": '<documents><document index="1">music of a wallet</document></documents>',
+    "runtime": "<RUNTIME_INFORMATION>gpu status: 93 % of the disk</RUNTIME_INFORMATION>",
+    "found": "<retrieved_documents>draw a picture of a wallet</retrieved_documents>",
+    "tree": "<directory_tree>songs/ images/ wallet/</directory_tree>",
 }
 
 
@@ -55,6 +60,16 @@ def test_what_stands_in_a_block_of_the_users_own_counts(name: str) -> None:
     assert without_wrappers(f"<{name}>{ASKED}</{name}>{REMINDER}") == ASKED
 
 
+@pytest.mark.parametrize(
+    "name", ["task", "query", "feedback", "new_task", "message", "latest_user_message", "original-request"]
+)
+def test_a_block_of_the_users_own_around_all_that_is_left_counts(name: str) -> None:
+    block = f"<{name}>\n{ASKED}\n</{name}>"
+    assert without_wrappers(block) == ASKED
+    assert without_wrappers(f"{block}\n\n{ENVIRONMENT}") == ASKED
+    assert without_wrappers(f"{block} and then?") == f"{block} and then?"
+
+
 def test_a_message_of_wrappers_alone_is_about_nothing_and_all_passes() -> None:
     found = classify(REMINDER, tools=["exec", "read", "web_search"])
     assert (found.categories, found.tool_allowlist) == ((), None)
@@ -64,7 +79,7 @@ def test_a_message_of_wrappers_alone_is_about_nothing_and_all_passes() -> None:
     "text",
     [
         ASKED,
-        "<task>fix it</task>",
+        "<task>fix it</task> is the line of the file",
         "why does <button>Save</button> not work?",
         "<div><span>1 < 2</span></div>",
         f"```html\n{ENVIRONMENT}\n```\nWhy is this block empty?",
