@@ -279,11 +279,11 @@ LANGUAGE = Language(
         ),
         "ops.thing": (
             "process service services server servers interface interfaces port ports ping gateway container containers pod pods cluster job jobs "
-            "user users login tty machine host hosts temperature temperatures temps memory network system"
+            "user users login tty machine host hosts temperature temperatures temps memory network system logs"
         ),
         "ops.check": (
             "status health monitor monitoring monitored is_it_running still_running is_up is_down still_up still_down online offline diagnostics "
-            "diagnose metrics dashboard alerting downtime outage incident incidents unhealthy everything_healthy all_healthy still_healthy nodes_healthy "
+            "diagnose metrics dashboard dashboards alerting downtime outage incident incidents unhealthy everything_healthy all_healthy still_healthy nodes_healthy "
             "pods_healthy cluster_healthy statuses"
         ),
         "coin.name": (

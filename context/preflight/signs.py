@@ -152,6 +152,12 @@ _MANY_LIST_ITEMS = 3
 SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[\u3002\u06d4\u0964]")
 _BULLET = re.compile(r"^[ \t]{0,8}[-*\u2022] ", re.MULTILINE)
 _ITEM = re.compile(r"\(?(?:\d{1,3}[.):]|[A-Za-z]\)|[ivx]{1,4}\))")
+_ERROR = re.compile(
+    r"\b(?:[A-Z]\w{1,60}(?:Error|Exception|Warning)|E(?:NOENT|ACCES|PERM|EXIST|PIPE|INVAL|NOMEM|NOSPC|MFILE|BUSY"
+    r"|ADDRINUSE|TIMEDOUT|CONN(?:REFUSED|RESET|ABORTED)|HOSTUNREACH|NOTFOUND|ISDIR|NOTDIR|NOTEMPTY|RESOLVE))\b"
+)
+"""A name of an error, as programs print it."""
+
 _HUMP = re.compile(r"[a-z]{2,40}[A-Z]")
 _TRIMMED = "\"'`()[]<>,;:!?*\u201c\u201d\u2018\u2019\u00ab\u00bb\u3002\uff0c"
 _CODE_FILES = frozenset(
@@ -219,6 +225,8 @@ def _find_chunks(text: str, found: Found) -> None:
     """Find the signs of chunks between blanks that are no plain words."""
     numbered = 0
     for chunk in text.split():
+        if not chunk.islower() and (name := _ERROR.search(chunk)):
+            _mark(found, "code.strong", name[0])
         if chunk.isalpha():
             if not chunk.islower() and _HUMP.match(chunk):
                 _mark(found, "shape.identifier", chunk)
@@ -228,8 +236,6 @@ def _find_chunks(text: str, found: Found) -> None:
         bare = chunk.strip(_TRIMMED)
         if bare and not bare.isalpha():
             _look_at(bare.rstrip("."), chunk, found)
-        elif bare.endswith(("Error", "Exception")):
-            _mark(found, "shape.identifier", bare)
     if numbered >= _LIST_ITEMS:
         _mark(found, "shape.list")
 
