@@ -16,7 +16,7 @@ from api.http.errors import ProblemError
 from api.http.values import encode
 from api.settings import api_settings
 from context.artifact_plans.needs_plan import canonical_tokens
-from context.catalog.convert import Definitions, convert_tools, define_tools
+from context.catalog.convert import ConvertedTools, Definitions, convert_tools, define_tools
 from context.catalog.fit import Compaction
 from context.catalog.tools import (
     ToolLadder,
@@ -54,6 +54,7 @@ _ladders = RecentCache[bytes, ToolLadder](lambda: 256)
 _indexes = RecentCache[bytes, RankingIndex](lambda: 256)
 _held = RecentCache[bytes, frozenset[str]](lambda: 256)
 _offers = RecentCache[bytes, Definitions](lambda: 64)
+_conversions = RecentCache[bytes, ConvertedTools](lambda: 64)
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,8 @@ def offer_catalog(
 
 
 def _own(given: Sequence[JsonObject], wire: Wire, model: str) -> ToolOffer:
-    converted = convert_tools(given, wire, model)
+    as_given = hashlib.sha256(f"{wire}\0{model}\0".encode() + encode(given)).digest()
+    converted = _conversions.find(as_given, lambda: convert_tools(given, wire, model))
     tools = converted.tools
     key = hashlib.sha256(encode(tools)).digest()
     return ToolOffer(

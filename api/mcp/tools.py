@@ -22,8 +22,9 @@ from api.sessions.history import MAX_SEQ
 from api.settings import api_settings
 from api.turns.intake import MAX_WINDOW, MIN_WINDOW
 from context.artifacts.content import is_artifact_id
+from context.catalog.argument_schema import NO_ARGUMENTS
 from context.catalog.compact import short_description
-from context.catalog.convert import NO_ARGUMENTS, tool_definition
+from context.catalog.convert import tool_definition
 from context.catalog.types import Entry
 from context.text.sanitize import clean_json
 from context.types import JsonObject, Wire

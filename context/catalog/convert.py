@@ -4,16 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
 
+from context.catalog.argument_schema import NO_ARGUMENTS, as_object, branches_of, read_schema, schema_of
 from context.catalog.types import SCHEMA_KEYS, Entry, EntryKind
 from context.tokens.families import ModelFamily, family_of, wants_letter_first
 from context.types import JsonObject, Wire
 from context.wire.format import Format
 from context.wire.formats import FORMATS, format_of
 from context.wire.neutral import LossKind
-
-NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
 
 
 def tool_definition(entry: Entry, wire: Wire, name: str | None = None) -> JsonObject:
@@ -33,64 +31,9 @@ def tool_definition(entry: Entry, wire: Wire, name: str | None = None) -> JsonOb
     named: JsonObject = {"name": entry.entry_id if name is None else name}
     if entry.description:
         named["description"] = entry.description
-    schema = _schema(entry.input_schema)
+    schema = schema_of(entry.input_schema)
     strict = entry.extra.get("strict")
     return format_of(wire).tools.write(named, schema, strict if isinstance(strict, bool) else None)
-
-
-def _schema(schema: Any) -> JsonObject:
-    """Providers take a JSON schema of an object and nothing else."""
-    if isinstance(schema, Mapping):
-        is_object = isinstance(schema.get("properties"), Mapping) or schema.get("type") == "object"
-        return _as_object(schema) if is_object or _branches(schema) else _of_lists(schema)
-    return {"type": "object", "properties": {name: {} for name in schema}} if schema else NO_ARGUMENTS
-
-
-_ONE_OF, _ALL_OF = ("anyOf", "oneOf"), "allOf"
-
-
-def _branches(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = [schema[key] for key in (*_ONE_OF, _ALL_OF) if isinstance(schema.get(key), list)]
-    return [branch for branches in found for branch in branches if isinstance(branch, Mapping)]
-
-
-def _as_object(schema: Mapping[str, Any]) -> JsonObject:
-    """Write a schema as one object: providers refuse one without a type, or with alternatives at its top."""
-    branches = _branches(schema)
-    if not branches:
-        return {"properties": {}, **schema, "type": "object"}
-    kept = {key: value for key, value in schema.items() if key not in {*_ONE_OF, _ALL_OF}}
-    parts = [part for part in (*branches, schema) if isinstance(part.get("properties"), Mapping)]
-    properties = {name: value for part in parts for name, value in part["properties"].items()}
-    certain = [schema, *(each for each in schema.get(_ALL_OF) or () if isinstance(each, Mapping))]
-    required = list(dict.fromkeys(name for part in certain for name in part.get("required") or ()))
-    return {
-        **kept,
-        "type": "object",
-        "properties": properties,
-        **({"required": required} if required else {}),
-    }
-
-
-def _of_lists(schema: Mapping[str, Any]) -> JsonObject:
-    """Read parameters given as two lists: required and optional."""
-    lists = {key: schema[key] for key in ("required", "optional") if isinstance(schema.get(key), list)}
-    named = {
-        key: [each for each in parameters if isinstance(each, Mapping) and isinstance(each.get("name"), str)]
-        for key, parameters in lists.items()
-    }
-    properties = {each["name"]: _property(each) for parameters in named.values() for each in parameters}
-    required = [each["name"] for each in named.get("required", ())]
-    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
-
-
-def _property(parameter: Mapping[str, Any]) -> JsonObject:
-    """Describe a parameter; the type becomes part of the text, since lists use type names freely."""
-    words = (parameter.get("description"), parameter.get("type"))
-    text = " ".join(
-        f"({word})" if at else word for at, word in enumerate(words) if isinstance(word, str) and word
-    )
-    return {"description": text} if text else {}
 
 
 MAX_NAME_CHARS = 64
@@ -318,23 +261,26 @@ def _converted(tool: JsonObject, form: Format, model: str, done: ConvertedTools)
 
 def _mended(tool: JsonObject, inner: JsonObject, done: ConvertedTools) -> JsonObject:
     """Mend a definition in the format's own shape where a provider refuses its schema or its description."""
-    key = next((key for key in SCHEMA_KEYS if isinstance(inner.get(key), dict)), None)
+    key = next((key for key in SCHEMA_KEYS if key in inner), None)
+    place = next((place for place in ("function", "custom") if tool.get(place) is inner), None)
     fitted = {name: value for name, value in inner.items() if value is not None or name != "description"}
-    if key is not None and (key == "input_schema" or inner[key]):
-        fitted[key] = _as_object(inner[key])
-        if _branches(inner[key]):
+    if key is None and place is None and tool.get("type") == "function":
+        fitted["parameters"] = NO_ARGUMENTS  # Responses demand them, chat completions do not
+    elif key is not None and (key == "input_schema" or inner[key] != {}):
+        schema = read_schema(inner[key])
+        fitted[key] = as_object(schema)
+        if branches_of(schema):
             done.lose(LossKind.ARGUMENTS, "alternatives of a tool's arguments became one object")
     if fitted == inner:
         return tool
-    place = next((place for place in ("function", "custom") if tool.get(place) is inner), None)
     return {**tool, place: fitted} if place else fitted
 
 
 def _found_schema(tool: JsonObject) -> JsonObject | None:
-    found = next((tool[key] for key in SCHEMA_KEYS if tool.get(key)), None)
-    if isinstance(found, dict) and isinstance(inner := found.get("jsonSchema"), dict):
+    found = read_schema(next((tool[key] for key in SCHEMA_KEYS if tool.get(key)), None))
+    if isinstance(inner := found.get("jsonSchema"), dict):
         return inner  # as the Vercel AI SDK wraps it
-    return found if isinstance(found, dict) else None
+    return found or None
 
 
 def _function(tool: JsonObject, name: str, form: Format, done: ConvertedTools) -> JsonObject:
@@ -342,9 +288,9 @@ def _function(tool: JsonObject, name: str, form: Format, done: ConvertedTools) -
     if isinstance(tool.get("description"), str):
         named["description"] = tool["description"]
     schema = _found_schema(tool) or NO_ARGUMENTS
-    if _branches(schema):
+    if branches_of(schema):
         done.lose(LossKind.ARGUMENTS, "alternatives of a tool's arguments became one object")
-    schema = _as_object(schema)
+    schema = as_object(schema)
     strict = tool.get("strict")
     if strict and not form.tools.has_strict:
         done.lose(LossKind.FIELDS, "a tool's definition has no place for strict")
