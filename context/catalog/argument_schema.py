@@ -19,7 +19,7 @@ def schema_of(schema: Any) -> JsonObject:
 
 _ONE_OF, _ALL_OF = ("anyOf", "oneOf"), "allOf"
 _LISTS = frozenset((*_ONE_OF, _ALL_OF))
-_KINDS = {
+_KINDS: dict[str, type | tuple[type, ...]] = {
     "properties": Mapping,
     "required": list,
     "items": (Mapping, list, bool),
