@@ -55,7 +55,7 @@ def as_object(schema: Mapping[str, Any]) -> JsonObject:
 
 def _sound(schema: Mapping[str, Any]) -> JsonObject:
     """Leave out keywords whose value is of another kind, and say of each array that it may hold anything."""
-    kept = {
+    kept: JsonObject = {
         key: value
         for key, value in schema.items()
         if isinstance(value, _KINDS.get(key, object)) and (value or key not in _LISTS)
