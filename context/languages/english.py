@@ -111,7 +111,8 @@ LANGUAGE = Language(
             "how_is_it_going how's_it_going hows_it_going what's_up whats_up how_do_you_do nice_to_meet long_time_no_see how_have_you_been "
             "how_are_things how_you_doing how's_your_day how_is_your_day how_was_your_day hullo ahoy aloha heyo wazzup whaddup gm what's_new "
             "whats_new what's_good how's_life how_is_life how's_everything how_goes_it how_are_u how_r_u how_are_ya what_are_you_up_to "
-            "welcome_back i'm_back nice_to_see_you good_to_see_you pleased_to_meet_you hello_bot hi_bot hey_bot thanks_bot"
+            "welcome_back i'm_back nice_to_see_you good_to_see_you pleased_to_meet_you hello_bot hi_bot hey_bot thanks_bot "
+            "happy_birthday merry_christmas happy_new_year happy_easter happy_holidays"
         ),
         "casual.thanks": (
             "thanks thank thx ty tysm cheers appreciate* grateful thankful much_obliged thankyou thanx thnx tnx np no_problem no_worries "
@@ -306,7 +307,7 @@ LANGUAGE = Language(
             "image images picture pictures photo photos photograph photographs drawing illustration artwork painting portrait logo icon icons "
             "avatar wallpaper poster thumbnail banner meme gif audio sound sounds voice speech video videos clip clips animation melody tune "
             "subtitle subtitles caption captions transcript chart charts diagram infographic graph waveform spectrogram recording mp3 mp4 wav png "
-            "jpg jpeg svg webm flac"
+            "jpg jpeg svg webm flac screenshot screenshots screencast"
         ),
         "media.verb": (
             "draw sketch illustrate paint transcribe transcribing transcription narrate voiceover upscale colorize stylize watermark "
@@ -326,7 +327,8 @@ LANGUAGE = Language(
             "remember remembers recall recalled you_said you_told you_mentioned i_said i_told i_mentioned we_discussed we_talked we_agreed "
             "we_decided we_spoke did_i_say did_i_tell did_i_mention did_we did_you_say last_time our_last earlier_conversation "
             "previous_conversation past_conversation forgot forget forgotten misremember my_name my_first_name my_last_name my_nickname call_me "
-            "know_about_me my_notes my_preferences note_that_my note_that_i i_asked have_for_me who_am_i am_i_called i'm_called keep_in_mind memorize remind_me_what"
+            "know_about_me my_notes my_preferences note_that_my note_that_i i_asked have_for_me who_am_i am_i_called i'm_called keep_in_mind memorize remind_me_what "
+            "do_you_know_my this_for_later that_for_later it_for_later note_this_down note_that_down"
         ),
         "mem.when": "earlier yesterday before previously",
         "mem.past": "ago last_week last_month last_year back_then once used_to recently was were did had",

@@ -193,7 +193,7 @@ def _asks_if_up(words: Sequence[str]) -> bool:
     """Say whether a short question asks if something is up or down."""
     if not words or len(words) > _FEW_WORDS:
         return False
-    return words[0] in {"is", "are"} and words[-1] in {"up", "down"}
+    return words[0] in {"is", "are"} and words[-1] in {"up", "down", "online", "offline", "running"}
 
 
 def _may_be_stored(signs: Signs) -> bool:

@@ -9,6 +9,7 @@ SAYINGS: dict[str, dict[str, tuple[str, ...]]] = {
             "see you tomorrow",
             "tell me a joke",
             "who made you?",
+            "happy birthday!",
         ),
         "research": (
             "what is the tallest bridge in the world?",
@@ -29,8 +30,15 @@ SAYINGS: dict[str, dict[str, tuple[str, ...]]] = {
             "is the service healthy, what is its status",
             "tail the logs",
             "show me the dashboards",
+            "is my website online",
+            "is postgres running?",
         ),
-        "memory": ("do you remember what I told you last time?", "what is my name?"),
+        "memory": (
+            "do you remember what I told you last time?",
+            "what is my name?",
+            "do you know my birthday?",
+            "save this for later: the gate is blue",
+        ),
         "complex": ("analyze our costs and then make a detailed plan, step by step",),
     },
     "german": {
