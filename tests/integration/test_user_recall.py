@@ -131,7 +131,7 @@ def test_keys_that_meet_by_chance_show_nobody_anothers_words(told: UUID, client:
 @pytest.mark.usefixtures("told")
 def test_a_user_with_one_session_and_one_who_is_unknown_find_nothing(client: TestClient) -> None:
     assert status(ask(client, "before")) == "nothing-found"
-    assert status(ask(client, user_id="who is that/../?")) == "nothing-found"
+    assert status(ask(client, user_id="who is that?")) == "nothing-found"
     assert status(ask(client, question="Hello!")) == "skipped"
 
 
