@@ -108,12 +108,14 @@ class RecentCache(Generic[Key, Value]):
         return self.keep(key, make()) if kept is None else kept
 
     def keep(self, key: Key, value: Value) -> Value:
-        """Keep a value. Returns the value."""
-        weight = self._weigh(value)
+        """Keep a value, unless it alone is above the total weight. Returns the value."""
+        weight, most = self._weigh(value), self._most()
         with self._lock:
-            self._held += weight - self._kept.pop(key, (0.0,))[0]
-            self._kept[key] = weight, time.monotonic(), value
-            while self._held > self._most():
+            self._held -= self._kept.pop(key, (0.0,))[0]
+            if weight <= most:
+                self._held += weight
+                self._kept[key] = weight, time.monotonic(), value
+            while self._held > most:
                 self._drop_oldest()
         return value
 

@@ -1,6 +1,5 @@
 """Cache of recently used catalogs and priors: parsed, indexed and bound once a version."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
@@ -12,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.cache import FreshCache, RecentCache
 from api.http.errors import ProblemError, not_found
 from context.catalog.compact import Ladder
+from context.catalog.convert import Definitions, define_tools
 from context.catalog.read import read_version
 from context.catalog.tools import ToolSizes
 from context.catalog.types import Catalog, Size
@@ -26,6 +26,7 @@ from context.ranking.prepared import (
     unpack_prepared,
 )
 from context.ranking.rank import find_former
+from context.ranking.tool_list import ToolList, weigh_tools
 from context.tool_plans.features import category_of
 from context.types import Wire
 from models.catalogs.catalog import (
@@ -66,15 +67,20 @@ class LoadedCatalog:
         self.digest = version.digest
         self.catalog: Catalog = read_version(version.body, version.digest, version.novel_since)
         self.ladder = Ladder(self.catalog, Size(len(version.body.encode()), version.tokens))
+        self.weight_bytes = weigh_tools(self.ladder.whole.bytes, len(self.catalog.entries))
         self._prepare = prepare
         self._lock = Lock()
+        self._defined: dict[Wire, tuple[Definitions, ToolList]] = {}
         self._prepared = self._read(form) if form else None
 
-    @property
-    def text_bytes(self) -> int:
-        """Size in bytes of text, twice with removed tools: these have an index of their own."""
-        has_former = self._prepared is not None and self._prepared.former is not None
-        return self.ladder.whole.bytes * (2 if has_former else 1)
+    def defined(self, wire: Wire) -> tuple[Definitions, ToolList]:
+        """Write the entries as tools of a format; once. Two simultaneous calls may write them twice."""
+        found = self._defined.get(wire)
+        if found is None:
+            written = define_tools(self.catalog.entries, wire)
+            listed = ToolList(written.tools, lambda: self.index, lambda: self.sizes[wire])
+            found = self._defined[wire] = written, listed
+        return found
 
     @property
     def index(self) -> RankingIndex:
@@ -112,8 +118,9 @@ class CatalogCache:
 
     def __init__(self) -> None:
         """Start empty."""
-        self._loaded: OrderedDict[Place, tuple[FormKey, LoadedCatalog]] = OrderedDict()
-        self._lock = Lock()
+        self._loaded = RecentCache[Place, tuple[FormKey, LoadedCatalog]](
+            lambda: catalog_settings().catalog_cache_bytes, lambda kept: kept[1].weight_bytes
+        )
         self._loading = [Lock() for _ in range(_STRIPES)]
 
     def find(self, tenant_id: UUID, name: str, *, is_use: bool = True) -> LoadedCatalog:
@@ -153,12 +160,8 @@ class CatalogCache:
             log.warning("catalogs_not_prepared", error=type(error).__name__)
 
     def _known(self, place: Place, in_force: InForce) -> LoadedCatalog | None:
-        with self._lock:
-            found = self._loaded.get(place)
-            if found is None or found[0] != _key(in_force):
-                return None
-            self._loaded.move_to_end(place)
-            return found[1]
+        found = self._loaded.get(place)
+        return found[1] if found is not None and found[0] == _key(in_force) else None
 
     def _load(self, place: Place, in_force: InForce) -> LoadedCatalog:
         """Load a new version once for all waiting calls, without holding a connection while parsing."""
@@ -173,17 +176,8 @@ class CatalogCache:
             if version is None:
                 raise not_found("catalog")
             loaded = LoadedCatalog(version, form, lambda catalog: _prepare(place, in_force, catalog))
-            self._keep(place, _key(in_force), loaded)
+            self._loaded.keep(place, (_key(in_force), loaded))
         return loaded
-
-    def _keep(self, place: Place, key: FormKey, loaded: LoadedCatalog) -> None:
-        with self._lock:
-            self._loaded[place] = key, loaded
-            self._loaded.move_to_end(place)
-            held = sum(each.text_bytes for _, each in self._loaded.values())
-            while self._loaded and held > catalog_settings().catalog_cache_bytes:
-                _, (_, oldest) = self._loaded.popitem(last=False)
-                held -= oldest.text_bytes
 
 
 def _key(in_force: InForce) -> FormKey:

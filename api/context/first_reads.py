@@ -7,7 +7,6 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.catalogs.catalog_cache import catalogs
-from api.context.tools import ladder_of, offer_catalog
 from api.http.errors import ProblemError
 from context.ranking.index import index_tools
 from context.ranking.rank import rank
@@ -58,9 +57,7 @@ def warm_ranking() -> None:
 def _prepare(tenant_id: UUID, name: str) -> None:
     """Do for a catalog what its first read would: the form, the definitions, and the sizes of all tools."""
     keep_to(tenant_id)
-    offered = offer_catalog(tenant_id, catalogs.find(tenant_id, name, is_use=False), Wire.OPENAI)
-    if not offered.tools:
-        return
-    ladder = ladder_of(offered)
+    _, listed = catalogs.find(tenant_id, name, is_use=False).defined(Wire.OPENAI)
+    ladder = listed.ladder
     for level in range(ladder.levels):
         ladder.size(range(ladder.entries), level)

@@ -14,7 +14,6 @@ from api.context.tools import (
     ToolOffer,
     ToolRoom,
     choose_tools,
-    ladder_of,
     match_tools,
     offer_tools,
     used_tools,
@@ -126,10 +125,10 @@ def _keeps_tools(
     """Tell whether to send all tools, since a changed list costs more of the cached prefix than it saves."""
     tenant_id, model, given = loaded.tenant_id, loaded.request.model, loaded.parsed
     allowed = judged.found.tool_allowlist
-    if allowed is None or not offered.tools or not caches(tenant_id, model):
+    if allowed is None or offered.listed is None or not caches(tenant_id, model):
         return False
     stay = {"", *allowed, *used_tools(offered, [*tail, *given.new], given.new[0].wire)}
-    ladder = ladder_of(offered)
+    ladder = offered.listed.ladder
     fewer = [place for place, name in enumerate(ladder.names) if name in stay]
     before = tail[: len(tail) - len(open_turn_of(tail, given.new))]
     rule = learned_rule(tenant_id, model)

@@ -44,7 +44,7 @@ from models.tenants.tenant import Caller
 
 router = APIRouter(prefix="/v1", tags=["context"])
 
-_MOST_LINES = 4_096
+_MOST_LINES = 2_048
 _line_counts = RecentCache[UUID, LineCounts](lambda: 32)
 """Counts of lines in a tenant's windows; no time tells a tenant of another's lines."""
 

@@ -36,7 +36,7 @@ MOST_MESSAGES, MOST_TOKENS = 5_000, 2_000_000
 """End of reading without a turn's start: a turn of such a size is left out whole."""
 
 
-MESSAGE_BYTES = 2_000
+MESSAGE_BYTES = 3_000
 """Approximate memory of a message beside its text."""
 
 TEXT_COPIES = 4

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from uuid import UUID
 
 import structlog
@@ -16,13 +15,10 @@ from api.http.errors import ProblemError
 from api.http.values import encode
 from api.settings import api_settings
 from context.artifact_plans.needs_plan import canonical_tokens
-from context.catalog.convert import ConvertedTools, Definitions, convert_tools, define_tools
+from context.catalog.convert import ConvertedTools, convert_tools
 from context.catalog.fit import Compaction
 from context.catalog.tools import (
-    ToolLadder,
-    ToolSizes,
     called_names,
-    containers,
     fit_tools,
     pinned_tools,
 )
@@ -33,14 +29,15 @@ from context.preflight.choose_tools import MatchedTools
 from context.preflight.followup import without_wrappers
 from context.priors.types import NO_PRIORS, Priors
 from context.providers.profiles import ModelProfile, catalog_budget, most_tools
-from context.ranking.index import RankingIndex, index_tools
 from context.ranking.rank import FIRST, count_near, rank
+from context.ranking.tool_list import TEXT_COPIES, ToolList, weigh_tools
 from context.ranking.types import Ranking
 from context.tokens.budget import Budget
 from context.tokens.tools import NO_TOOLS, TOOLS_OVERHEAD, ToolsCount, add_counts
 from context.tool_plans.lexical import gap_warning
 from context.types import JsonObject, Message, Wire
 from context.window.ending import shortest_tokens
+from models.catalogs.settings import catalog_settings
 
 log = structlog.get_logger()
 
@@ -50,11 +47,15 @@ BEST = 8
 WORTH_A_LINE = 0.3
 """Share of bytes lost; a larger cut is logged."""
 
-_ladders = RecentCache[bytes, ToolLadder](lambda: 256)
-_indexes = RecentCache[bytes, RankingIndex](lambda: 256)
-_held = RecentCache[bytes, frozenset[str]](lambda: 256)
-_offers = RecentCache[bytes, Definitions](lambda: 64)
-_conversions = RecentCache[bytes, ConvertedTools](lambda: 64)
+_own_tools = RecentCache[tuple[UUID, bytes], tuple[ToolList, int]](
+    lambda: catalog_settings().tools_cache_bytes, lambda kept: kept[1]
+)
+"""Tools that requests of a tenant brought, by their digest: no time tells a tenant of another's tools."""
+
+_conversions = RecentCache[tuple[UUID, bytes], tuple[ConvertedTools, int]](
+    lambda: catalog_settings().tools_cache_bytes, lambda kept: kept[1]
+)
+"""Conversions of such tools, by the digest of the tools as sent, the format and the model."""
 
 
 @dataclass(frozen=True)
@@ -63,45 +64,41 @@ class ToolOffer:
 
     Attributes:
         tools: Tool definitions; None if the request names none.
-        key: Exact key of the definitions.
+        listed: The definitions with what is found out of them; None without tools.
         entry_ids: Catalog entry id by tool name; empty for the request's own tools.
-        index: The ranking index.
         priors: History scores of a catalog's entries, for a question.
         missed: A removed tool asked for by a question.
         pipelines: Other catalog entries, never part of a request.
         losses: Losses of converting the definitions to the request's format.
-        sizes: Sizes of the definitions, if measured before.
     """
 
     tools: Sequence[JsonObject] | None = None
-    key: bytes = b""
+    listed: ToolList | None = None
     entry_ids: Mapping[str, str] = field(default_factory=dict)
-    index: Callable[[], RankingIndex] | None = None
     priors: Callable[[str], Priors] = lambda _: NO_PRIORS
     missed: Callable[[str, Priors], str | None] = lambda *_: None
     pipelines: tuple[str, ...] = ()
     losses: tuple[Carried, ...] = ()
-    sizes: Callable[[], ToolSizes | None] = lambda: None
     _rankings: dict[str, tuple[Ranking, Priors]] = field(default_factory=dict, init=False, repr=False)
 
     def rank(self, question: str) -> tuple[Ranking, Priors]:
         """Rank the tools for a question with the priors of their history; once for each question.
 
         Raises:
-            ValueError: The offer has no index.
+            ValueError: The offer has no tools.
         """
-        if self.index is None:
-            raise ValueError("an offer without an index ranks nothing")
+        if self.listed is None:
+            raise ValueError("an offer without tools ranks nothing")
         found = self._rankings.get(question)
         if found is None:
             priors = self.priors(question)
-            found = self._rankings[question] = rank(self.index(), question, priors=priors), priors
+            found = self._rankings[question] = rank(self.listed.index, question, priors=priors), priors
         return found
 
-    @cached_property
+    @property
     def names(self) -> list[str]:
         """Names of the tools, without nameless tools."""
-        return [name for name in ladder_of(self).names if name] if self.tools else []
+        return self.listed.names if self.listed else []
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,7 @@ def offer_tools(
         ProblemError: The request names both, or the catalog does not exist.
     """
     if catalog is None:
-        return _own(tools, wire, model) if tools else ToolOffer(tools)
+        return _own(tenant_id, tools, wire, model) if tools else ToolOffer(tools)
     if tools is not None:
         raise ProblemError("invalid-input", "catalog: send tools or catalog, and not both", field="catalog")
     return offer_catalog(tenant_id, catalogs.find(tenant_id, catalog), wire, session_id=session_id)
@@ -179,32 +176,36 @@ def offer_catalog(
     tenant_id: UUID, loaded: LoadedCatalog, wire: Wire, *, session_id: str | None = None
 ) -> ToolOffer:
     """Offer a stored catalog's tools to a request of a session."""
-    key = hashlib.sha256(f"{wire}\0{loaded.digest}".encode()).digest()
-    defined = _offers.find(key, lambda: define_tools(loaded.catalog.entries, wire))
+    defined, listed = loaded.defined(wire)
     return ToolOffer(
         defined.tools,
-        key,
+        listed if defined.tools else None,
         defined.entry_ids,
-        lambda: loaded.index,
         lambda words: prior_sets.find(tenant_id, loaded, session_id).say(words),
         loaded.missed,
         defined.pipelines,
-        sizes=lambda: loaded.sizes[wire],
     )
 
 
-def _own(given: Sequence[JsonObject], wire: Wire, model: str) -> ToolOffer:
-    as_given = hashlib.sha256(f"{wire}\0{model}\0".encode() + encode(given)).digest()
-    converted = _conversions.find(as_given, lambda: convert_tools(given, wire, model))
-    tools = converted.tools
-    key = hashlib.sha256(encode(tools)).digest()
+def _own(tenant_id: UUID, given: Sequence[JsonObject], wire: Wire, model: str) -> ToolOffer:
+    text = encode(given)
+    key = tenant_id, hashlib.sha256(f"{wire}\0{model}\0".encode() + text).digest()
+    converted = _conversions.find(key, lambda: (convert_tools(given, wire, model), TEXT_COPIES * len(text)))[
+        0
+    ]
     return ToolOffer(
-        tools,
-        key,
+        converted.tools,
+        _list_own(tenant_id, converted.tools),
         converted.renamed,
-        index=lambda: _indexes.find(key, lambda: index_tools(tools)),
         losses=tuple(Carried(kind, why, ()) for kind, why in converted.losses),
     )
+
+
+def _list_own(tenant_id: UUID, tools: Sequence[JsonObject]) -> ToolList:
+    """List the tools that a request brought; a tenant's requests bring the same tools again and again."""
+    text = encode(tools)
+    key = tenant_id, hashlib.sha256(text).digest()
+    return _own_tools.find(key, lambda: (ToolList(tools), weigh_tools(len(text), len(tools))))[0]
 
 
 def used_tools(offered: ToolOffer, messages: Sequence[Message], wire: Wire) -> frozenset[str]:
@@ -212,27 +213,23 @@ def used_tools(offered: ToolOffer, messages: Sequence[Message], wire: Wire) -> f
 
     Container tools stay too, since their contents are unknown.
     """
-    if not offered.tools:
+    if offered.listed is None:
         return pinned_tools((), called_names(messages), wire)
-    held = _held.find(offered.key, lambda: containers(offered.tools or ()))
-    return pinned_tools(offered.names, called_names(messages), wire) | held
+    return pinned_tools(offered.names, called_names(messages), wire) | offered.listed.containers
 
 
-def name_tools(tools: Sequence[str | JsonObject]) -> ToolOffer:
+def name_tools(tenant_id: UUID, tools: Sequence[str | JsonObject]) -> ToolOffer:
     """Read tools for preflight: definitions of any format, or names alone."""
     defined = [
         {"type": "function", "function": {"name": one}} if isinstance(one, str) else one for one in tools
     ]
-    if not defined:
-        return ToolOffer(defined)
-    key = hashlib.sha256(encode(defined)).digest()
-    return ToolOffer(defined, key, index=lambda: _indexes.find(key, lambda: index_tools(defined)))
+    return ToolOffer(defined, _list_own(tenant_id, defined) if defined else None)
 
 
 def match_tools(offered: ToolOffer, question: str) -> MatchedTools:
     """Match tools by a question's words; a client's wrapper text around the user's words is ignored."""
     question = without_wrappers(question)
-    if offered.index is None or not question:
+    if offered.listed is None or not question:
         return MatchedTools()
     ranking = offered.rank(question)[0]
     number, entries = count_near(ranking), ranking.entries
@@ -274,13 +271,13 @@ def choose_tools(
     Raises:
         CatalogOverBudgetError: The pinned tools alone are too large for the window.
     """
-    if not offered.tools:
+    if offered.listed is None:
         tools = list(offered.tools) if offered.tools is not None else None
         return ChosenTools(tools, losses=offered.losses)
     stay = None if allowed is None else {*allowed, *pinned, ""}
     filtered = () if stay is None else tuple(name for name in offered.names if name not in stay)
     profile = profiles.find(tenant_id, model)
-    ladder = ladder_of(offered)
+    ladder = offered.listed.ladder
     ranked, gap_warning = _rank(offered, question)
     fitted = fit_tools(
         *(ladder, _budget(profile, model, room)),
@@ -305,11 +302,6 @@ def choose_tools(
     )
 
 
-def ladder_of(offered: ToolOffer) -> ToolLadder:
-    """Find the ladder of an offer's tools, with the sizes that were measured before."""
-    return _ladders.find(offered.key, lambda: ToolLadder(offered.tools or (), offered.sizes()))
-
-
 def _most(model: str, top_n: int | None, *, whole: bool) -> int | None:
     limits = (None if whole else most_tools(model), top_n)
     return min((limit for limit in limits if limit is not None), default=None)
@@ -324,7 +316,7 @@ def _budget(profile: ModelProfile, model: str, room: ToolRoom) -> CatalogBudget:
 
 def _rank(offered: ToolOffer, question: str) -> tuple[list[str], str | None]:
     """Rank the tools' names, with a warning if no tool serves the question."""
-    if offered.index is None or not question:
+    if offered.listed is None or not question:
         return [], None
     ranking, priors = offered.rank(question)
     names = {entry_id: name for name, entry_id in offered.entry_ids.items()}

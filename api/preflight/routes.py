@@ -91,7 +91,7 @@ def classify_message(call: BodyCall) -> Response:
     if request.session_id is not None:
         check_id(request.session_id, "session_id")
     names = tool_names(request.tools) if request.tools is not None else None
-    offered = name_tools(request.tools or ())
+    offered = name_tools(caller.tenant_id, request.tools or ())
     judged = preflight_for(
         caller.tenant_id,
         Conversation(request.session_id) if request.session_id is not None else None,

@@ -106,6 +106,7 @@ def settings(model_url: str) -> dict[str, str]:
     """The model behind the gateway, caps that no run reaches, and caches that are full within minutes."""
     return {
         "AFTERTURN_TEXT_CACHE_BYTES": str(2 * 2**20),
+        "AFTERTURN_MESSAGE_CACHE_BYTES": str(2 * 2**20),
         "AFTERTURN_TENANT_USD_PER_DAY": "1000000",
         "AFTERTURN_SESSION_USD_PER_DAY": "1000000",
         "AFTERTURN_TENANT_TOKENS_PER_DAY": "1000000000000",

@@ -112,7 +112,7 @@ def normalise(text: str) -> Focus:
     return (_normalise if len(text) <= _KEPT_CHARS else _normalise.__wrapped__)(text)
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=1_024)
 def _normalise(text: str) -> Focus:
     """Read a focus; a request compares the focuses of all stored summaries with its own."""
     words = read_words(text)

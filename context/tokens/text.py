@@ -193,32 +193,38 @@ def split_lines(text: str) -> Iterator[str]:
     yield text[start:]
 
 
+_COUNTS = 2**20
+"""Above every count of a text of `CHUNK_CHARS`."""
+
+
 class LineCounts:
     """Counts of lines, so that lines shown again are not encoded again; no line itself is kept.
 
-    A line is known by its hash, whose secret is the process's own, and by its length.
+    A line is known by a hash, whose secret is the process's own. Its three counts are one number, and the
+    numbers of lines add up. Most are small, and Python has one object for each small number.
     """
 
     def __init__(self, most: int) -> None:
         """Keep the counts of twice as many lines at most."""
         self._most = most
-        self._new: dict[tuple[str, int, int], tuple[int, int, int]] = {}
-        self._old: dict[tuple[str, int, int], tuple[int, int, int]] = {}
+        self._new: dict[int, int] = {}
+        self._old: dict[int, int] = {}
 
     def count(self, text: str, encoder: tiktoken.Encoding) -> int:
-        """Count the tokens of a text, line by line."""
-        measured = [self._measure(line, encoder) for line in split_lines(text)]
-        tokens, capitals, signs = map(sum, zip(*measured, strict=True))
+        """Count the tokens of a text of at most `CHUNK_CHARS`, line by line."""
+        rest, tokens = divmod(sum([self._measure(line, encoder) for line in split_lines(text)]), _COUNTS)
+        signs, capitals = divmod(rest, _COUNTS)
         return tokens + _dense_tokens(capitals, signs)
 
-    def _measure(self, line: str, encoder: tiktoken.Encoding) -> tuple[int, int, int]:
-        key = encoder.name, hash(line), len(line)
+    def _measure(self, line: str, encoder: tiktoken.Encoding) -> int:
+        key = hash((encoder.name, line))
         found = self._new.get(key)
         if found is None:
             found = self._old.get(key)
             if found is None:
-                dense = _measure_dense(line) if encoder.name == EncodingName.WIDE else (0, 0)
-                found = len(encoder.encode_ordinary(line)), *dense
+                capitals, signs = _measure_dense(line) if encoder.name == EncodingName.WIDE else (0, 0)
+                tokens = len(encoder.encode_ordinary(line))
+                found = tokens + _COUNTS * (capitals + _COUNTS * signs)
             if len(self._new) >= self._most:
                 self._old, self._new = self._new, {}
             self._new[key] = found

@@ -33,7 +33,16 @@ class CatalogSettings(Settings):
         2_000, ge=0, description="Default tokens reserved in a prompt beside the catalog and the intent."
     )
     catalog_cache_bytes: int = Field(
-        32 * 2**20, ge=0, description="Size of the cache of parsed catalogs per process, in bytes of text."
+        96 * 2**20,
+        ge=0,
+        description="Approximate memory of the cache of catalogs per process, with their indexes, in bytes: "
+        "some 11 times the text of the catalogs.",
+    )
+    tools_cache_bytes: int = Field(
+        32 * 2**20,
+        ge=0,
+        description="Approximate memory of the cache of tools that requests bring along per process, with "
+        "their indexes, in bytes.",
     )
     catalog_prepare_at_put_bytes: int = Field(
         2 * 2**20,

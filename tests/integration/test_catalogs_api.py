@@ -1,7 +1,6 @@
 """Catalogs over HTTP: stored by version, ranked, fitted to a model, cached by digest, one's own alone."""
 
 import json
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -278,7 +277,7 @@ def test_only_so_many_earlier_versions_are_looked_through(
     for versions, is_named in ((3, True), (2, False), (0, False)):
         limited = CatalogSettings(catalog_former_versions=versions)
         monkeypatch.setattr(catalog_cache, "catalog_settings", lambda limited=limited: limited)
-        monkeypatch.setattr(catalog_cache.catalogs, "_loaded", OrderedDict())
+        catalog_cache.catalogs.__init__()  # type: ignore[misc]
         warning = post(client, "rank", intent="sort the lines of the file")["gap_warning"]
         assert (warning is not None and "file.sort" in warning) is is_named
 
@@ -288,14 +287,14 @@ def test_the_catalogs_kept_in_memory_are_bounded_and_the_answer_stays_right(
 ) -> None:
     cache = catalog_cache.CatalogCache()
     monkeypatch.setattr(catalogs_api, "catalogs", cache)
-    bound = CatalogSettings(catalog_cache_bytes=2_500)
+    bound = CatalogSettings(catalog_cache_bytes=90_000)
     monkeypatch.setattr(catalog_cache, "catalog_settings", lambda: bound)
     for name in "abc":
         put(client, {"tools": [{"name": name, "description": "word " * 200}]}, f"/v1/catalogs/{name}")
     for name in "abcab":
         answer = client.post(f"/v1/catalogs/{name}/rank", json={"intent": "word"}).json()
         assert [entry["id"] for entry in answer["entries"]] == [name]
-    assert len(cache._loaded) == 2
+    assert len(cache._loaded._kept) == 2
 
 
 def test_catalogs_put_at_once_leave_one_of_them_in_force(client: TestClient) -> None:

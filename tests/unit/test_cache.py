@@ -52,8 +52,10 @@ def test_of_too_many_values_the_least_recently_used_goes() -> None:
     for key in ("a", "b", "a", "c"):
         assert cache.find(key, lambda key=key: 2 * key) == 2 * key  # type: ignore[misc]
     assert [cache.get(key) for key in "abc"] == ["aa", None, "cc"]
-    cache.keep("d", "heavier")
-    assert [cache.get(key) for key in "acd"] == [None] * 3
+    assert cache.keep("d", "heavier") == "heavier"
+    assert [cache.get(key) for key in "acd"] == ["aa", "cc", None]  # it would not fit, and drives out nothing
+    cache.keep("a", "heavier")
+    assert [cache.get(key) for key in "ac"] == [None, "cc"]
     assert cache.keep("e", "ee") == cache.get("e")
 
 

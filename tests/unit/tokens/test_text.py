@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from sys import getsizeof
 
 import pytest
 from hypothesis import given
@@ -90,6 +91,16 @@ def test_counts_of_lines_stay_bounded_and_hold_no_text() -> None:
     held = [*known._new, *known._old]
     assert 10 <= len(held) <= 20
     assert not any("Crate" in str(key) for key in held)
+
+
+def test_a_known_line_takes_a_hundred_bytes() -> None:
+    known = LineCounts(10_000)
+    with counting_with(known):
+        count_text("\n".join(f"Crate {number:x} is weighed." for number in range(600)))
+        count_text("\n".join(f"Crate {number:x} is weighed." for number in range(600)), EncodingName.WIDE)
+    values = {id(value): value for value in known._new.values()}
+    held = getsizeof(known._new) + sum(map(getsizeof, [*known._new, *values.values()]))
+    assert held / len(known._new) < 100
 
 
 @given(st.text(max_size=2000))
