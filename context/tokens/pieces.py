@@ -177,6 +177,9 @@ def pieces_of(body: JsonObject) -> Pieces:
         The pieces. Fields and parts of unknown shape count as their JSON text.
     """
     pieces = Pieces()
+    if body.keys() == _PLAIN_FIELDS and isinstance(body["content"], str):
+        pieces.add_text(body["content"])
+        return pieces
     if "role" not in body and isinstance(body.get("type"), str):
         _add_part(pieces, body, 0)
         return pieces
@@ -200,6 +203,9 @@ def pieces_of(body: JsonObject) -> Pieces:
     pieces.add_rest(body, _MESSAGE_FIELDS)
     return pieces
 
+
+_PLAIN_FIELDS = {"role", "content"}
+"""Fields of most messages."""
 
 _MESSAGE_FIELDS = frozenset({*_MESSAGE_PARTS, "name", "tool_calls", "function_call", "audio"})
 

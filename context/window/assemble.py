@@ -1,8 +1,8 @@
 """The sole assembler of a window: system prompt, summary, recent turns, new message; within the budget."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from context.conversation.turns import opening_of, read_history
 from context.recall.offer import CLOSE_SCORE, NEAR_SCORE, TOLD_SCORE
@@ -12,7 +12,7 @@ from context.tokens.budget import require_fit
 from context.tokens.message import count_of
 from context.types import Message
 from context.window.certify import Contents, Taken, certify
-from context.window.ending import Ending, fit_ending
+from context.window.ending import Cost, Ending, fit_ending
 from context.window.outgoing import Outgoing, Sender
 from context.window.raw_turns import RawTurns, RecallChooser
 from context.window.recall import ArtifactParts, BriefNotes, RecallParts
@@ -71,7 +71,11 @@ def build_messages(request: WindowRequest) -> Window:
 
 
 class _Assembly:
-    """One window under construction: fixed parts first, then everything that fits."""
+    """One window under construction: fixed parts first, then everything that fits.
+
+    Its parts get functions, no methods: a cycle would keep all that was read until the garbage collector's
+    next whole round, minutes later.
+    """
 
     def __init__(self, request: WindowRequest) -> None:
         self.request = request
@@ -83,18 +87,22 @@ class _Assembly:
             self.sender.adopt(request.new),
             partial=request.unread is not None,
         )
+        sender, price = self.sender, partial(guarantee, model=request.model, calibration=request.calibration)
+        self.price: Callable[[Count], int] = price
+        self._cost: Cost = lambda messages: price(sender.count(messages))
         self.fixed: dict[str, int] = {}
         self.ending = Ending(Taken(()), Taken(()))
         self.notes: Sequence[Message] = ()
         self.shelf = ArtifactParts(request.shelf, self.price)
         self.rate = self.price(Count(_PROBE)) / _PROBE
         chooser = RecallChooser(request.recall, request.wire, self.price, self.rate)
-        self.recall = RecallParts(chooser, request.user_recall, self._shown_from)
+        self.turns = RawTurns(self.history.turns, self._cost, self.price)
+        shown_from = partial(_shown_from, self.turns, self.history.open_turn)
+        self.recall = RecallParts(chooser, request.user_recall, shown_from)
         compacted = self.sender.adopt(request.compacted)
         self.versions = NotesVersions(request.notes, request.wire, compacted)
         self.is_bare = request.is_bare
         self.brief: BriefNotes | None = None
-        self.turns = RawTurns((), self._cost, self.price, steady_room=0)
 
     def window(self) -> Window:
         sent, messages = self._send(self._fill_before(self._fix()))
@@ -282,17 +290,10 @@ class _Assembly:
             user_recalled=self.recall.user,
         )
 
-    def price(self, count: Count) -> int:
-        """Bound a stored count in the model's own tokens."""
-        return guarantee(count, self.request.model, calibration=self.request.calibration)
-
     def _estimate(self, sent: Outgoing) -> int:
         count = sent.count + (count_of([self.request.system]) if self.request.system else EMPTY)
         beside = Request(tools=self.request.tools)
         return estimate(count, self.request.model, beside, calibration=self.request.calibration)
-
-    def _cost(self, messages: Sequence[Message]) -> int:
-        return self.price(self.sender.count(messages))
 
     def _price_request(self, request: Request) -> int:
         return guarantee(EMPTY, self.request.model, request, calibration=self.request.calibration)
@@ -306,9 +307,8 @@ class _Assembly:
         if self.request.tools.tools:
             self.fixed["tools"] = self._price_request(Request(tools=self.request.tools)) - overhead
         room = self._input_tokens - sum(self.fixed.values())
-        self.turns = RawTurns(
-            self.history.turns, self._cost, self.price, steady_room=room if self._is_steady else 0
-        )
+        if self._is_steady:
+            self.turns.keep_steady(room)
         if self.versions.whole or self.request.unread:
             self.turns.hide_earlier()
         at_first = max(room - self._cost(opening_of(self.history.ending)), 0)
@@ -356,11 +356,6 @@ class _Assembly:
         )
         return left - self._price_notes(self.notes)
 
-    def _shown_from(self) -> int | None:
-        """Return the first raw message of the window; None if all recallable messages are older."""
-        first = self.turns.first_seq
-        return first if first is not None else next((one.seq for one in self.history.open_turn), None)
-
     def _send(self, left: int) -> tuple[Outgoing, tuple[Message, ...]]:
         """Write the window and count the whole; if the count exceeds the parts, drop the oldest."""
         urgency = 1
@@ -396,3 +391,9 @@ class _Assembly:
             freed += self._price_notes(self.notes)
             self.notes = ()
         return freed
+
+
+def _shown_from(turns: RawTurns, open_turn: Sequence[Message]) -> int | None:
+    """Return the first raw message of the window; None if all recallable messages are older."""
+    first = turns.first_seq
+    return first if first is not None else next((one.seq for one in open_turn), None)

@@ -99,8 +99,6 @@ class RawTurns:
         turns: Sequence[Sequence[Message]],
         cost: Cost,
         price: Callable[[Count], int],
-        *,
-        steady_room: int,
     ) -> None:
         """Take no turn yet.
 
@@ -108,12 +106,15 @@ class RawTurns:
             turns: Whole stored turns, oldest first.
             cost: Prices messages in the model's tokens.
             price: Bounds a count in the model's tokens.
-            steady_room: The room beside the fixed parts where the beginning is steady; else 0.
         """
         self._turns = [Taken(turn) for turn in turns]
-        self._cost, self._price, self._room = cost, price, steady_room
+        self._cost, self._price, self._room = cost, price, 0
         self.taken: list[Taken] = []
         self.cost = 0
+
+    def keep_steady(self, room: int) -> None:
+        """Keep the beginning steady in a room, > 0: that beside the fixed parts."""
+        self._room = room
 
     def hide_earlier(self) -> None:
         """Show the oldest turn as that of a window that hides earlier ones."""

@@ -1,5 +1,6 @@
 """Recall at a context read: what the summary leaves out comes back when it is asked for, and only then."""
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -121,6 +122,27 @@ def test_what_the_summary_leaves_out_is_in_the_window_when_it_is_asked_for(
 
 
 @pytest.mark.usefixtures("room")
+def test_an_answered_read_leaves_nothing_to_the_garbage_collector(client: TestClient) -> None:
+    read(client)
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        read(client)
+        gc.collect()
+        own = {type(one).__name__ for one in gc.garbage if is_own(one)}
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert own == set()
+
+
+def is_own(one: object) -> bool:
+    """Tell whether an object is of a class of the project."""
+    return type(one).__module__.partition(".")[0] in ("api", "context", "models")
+
+
 def test_the_certificate_names_the_messages_that_were_recalled(client: TestClient) -> None:
     found = block(read(client))
     ranges = [part.split("-") for part in found["origin"].removeprefix("messages ").split(", ")]
