@@ -143,6 +143,7 @@ def is_own(one: object) -> bool:
     return type(one).__module__.partition(".")[0] in ("api", "context", "models")
 
 
+@pytest.mark.usefixtures("room")
 def test_the_certificate_names_the_messages_that_were_recalled(client: TestClient) -> None:
     found = block(read(client))
     ranges = [part.split("-") for part in found["origin"].removeprefix("messages ").split(", ")]
