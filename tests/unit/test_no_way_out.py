@@ -34,8 +34,8 @@ def ways_out(file: Path) -> set[str]:
     """What a file imports by which something could be opened."""
     return {
         way
-        for way in WAYS_OUT
         for module in imported_modules(file)
+        for way in WAYS_OUT
         if module == way or module.startswith(f"{way}.")
     }
 
