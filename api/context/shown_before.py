@@ -75,8 +75,8 @@ def put_in_place(
     return [whole.get(message.seq, message) for message in before], tuple(shown)
 
 
-FITS_AGAIN = 0.5
-"""Share of the room that a session may fill for its hidden history to come back."""
+FITS_AGAIN = 0.9
+"""Share of the room that a session may fill for its hidden history to come back: a summary is due at less."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def shown_before(
     """Find what the newest window showed, if its beginning is worth keeping.
 
     History that comes back changes the beginning as much as history that goes: it waits until the cache is
-    cold, a new summary is in force, or all of it takes half of the room.
+    cold, a new summary is in force, or all of it fits with room for the next turns.
 
     Args:
         tenant_id: The session's tenant.

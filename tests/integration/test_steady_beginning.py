@@ -13,6 +13,8 @@ from context.wire import check_pairs
 pytestmark = pytest.mark.usefixtures("one_day")
 
 LAST = 1_000_000
+ROLES = ("user", "assistant")
+HM = [{"role": "user", "content": "Hm."}]
 WINDOW = {"model": "gpt-4o", "context_window": 8_000, "max_tokens": 500}
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
 
@@ -94,6 +96,23 @@ def test_what_a_window_hid_stays_hidden_until_it_fits_well(client: TestClient) -
     assert 2 <= len(set(firsts)) <= 8, "cuts are few and deep"
     wide = Agent(client, "agent", context_window=64_000)
     assert first_raw(wide.ask([{"role": "user", "content": "And all of it?"}])) == 1
+
+
+def test_what_small_windows_hid_comes_back_in_a_larger_one_that_holds_it(client: TestClient) -> None:
+    url = "/v1/sessions/smaller"
+    for place in range(20):
+        turn = [{"role": role, "content": f"{role} on hall {place}. " * 6} for role in ROLES]
+        event = {"turn_id": f"t{place}", "model": "gpt-4o", "messages": turn}
+        assert client.post(f"{url}/turns", json={**event, "context_window": 4_000}).status_code == 202
+    asked: dict[str, Any] = {"model": "gpt-4o", "max_tokens": 500, "messages": HM}
+    whole = client.post(f"{url}/context", json={**asked, "context_window": 4_000}).json()
+    assert first_raw(whole) == 1
+    small = [client.post(f"{url}/context", json={**asked, "context_window": 1_500}).json() for _ in range(4)]
+    assert 1 not in map(first_raw, small)
+    for share, comes_back in ((0.97, False), (0.8, True)):
+        window = int(whole["certificate"]["input_tokens"] / share) + asked["max_tokens"]
+        found = client.post(f"{url}/context", json={**asked, "context_window": window}).json()
+        assert (first_raw(found) == 1) == comes_back
 
 
 def test_a_session_that_fits_stays_whole(client: TestClient) -> None:
