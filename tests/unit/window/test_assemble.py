@@ -125,6 +125,14 @@ def test_the_first_turn_that_does_not_fit_ends_the_history() -> None:
     assert found.excluded[0].tokens == guarantee(sum(m.tokens for m in asked.tail[:4]), "gpt-4o")
 
 
+@pytest.mark.parametrize("times", [20, 60, 300])
+def test_no_older_turn_is_shown_where_the_newest_one_is_too_long(times: int) -> None:
+    asked = request([*talk(1), *talk(1, WORDS * times, first_seq=3)], window=900)
+    found = certificate(asked)
+    assert found.tail is None
+    assert [one.what for one in found.excluded] == ["messages 1-4"]
+
+
 def test_more_room_never_means_less_history() -> None:
     history = [m for n in range(8) for m in long_turn(1 + 5 * n, WORDS * n, "ok")]
     starts = [
