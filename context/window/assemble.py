@@ -41,8 +41,8 @@ CLOSE_SHARE = 0.25
 BRIEF_SHARE, BRIEF_TOKENS = 0.4, 500
 """Share of a narrowed room that the newest turn leaves to brief notes, and the most of it in tokens."""
 
-UNANSWERED_SHARE = 0.35
-"""Share of a narrowed room for a short summary before recall, if no passage tells much of the question."""
+UNANSWERED_SHARE, LEAST_NOTES_TOKENS = 0.35, 200
+"""Share of a narrowed room for notes if no passage tells much of the question; fewer tokens note nothing."""
 
 _PROBE = 10_000
 
@@ -240,7 +240,8 @@ class _Assembly:
     def _reserve_for_talk(self, left: int) -> int:
         """Return the room kept free for notes of turns of talk, if no passage answers the question."""
         is_bare = not self.versions.whole and self._is_unanswered and self._is_cut(left)
-        return int(left * UNANSWERED_SHARE) if is_bare else 0
+        reserve = int(left * UNANSWERED_SHARE)
+        return reserve if is_bare and reserve >= LEAST_NOTES_TOKENS else 0
 
     @property
     def _hidden(self) -> Sequence[Sequence[Message]]:

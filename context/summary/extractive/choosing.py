@@ -159,7 +159,7 @@ def _worth(line: RenderedLine, statement: str, place: int, talk: Talk) -> float:
 
 
 _SHARES = {
-    Section.CONSTRAINTS: 0.14,
+    Section.CONSTRAINTS: 0.22,
     Section.OPEN: 0.14,
     Section.OBJECTIVE: 0.1,
     Section.DONE: 0.1,
