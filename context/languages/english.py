@@ -59,7 +59,7 @@ LANGUAGE = Language(
         "anew": r"from now on|from today(?: on)?|from here on|as of (?:now|today)|henceforth|going forward",
         "order": r"send|sends|write|give|make|use|keep|show|answer|reply|put|deliver|file|save|please",
         "frame": r"wants?|costs?|prices?|priced|quot\w+|asks?|asking|charg\w+|says?|said|comes?|coming|takes?|place|set|scheduled|planned|sent|would|will|per|each|total",
-        "filler": "need|needs|needed|want|wants|wanted|like|get|gets|got|give|gave|given|go|goes|went|come|comes|coming|make|made|take|took|tell|told|know|say|said|think|let|much|many|lot|lots|thing|things|way|end|avoid|sure|really|actually|currently|anything|something|everything|someone|anyone|ever|yet|finally|eventually|anyway|happen|happens|ask",
+        "filler": "tell|told|say|said|know|think|ask|need|needs|needed|want|wants|wanted|like|get|gets|got|give|gave|given|go|goes|went|come|comes|coming|make|made|take|took|let|much|many|lot|lots|thing|things|way|end|avoid|sure|really|actually|currently|anything|something|everything|someone|anyone|ever|yet|finally|eventually|anyway",
         "rule": (
             "must|must not|mustn't|never|always|only|at most|at least|no more than|not allowed|forbidden|required|requires|make sure|ensure|avoid|prefer|"
             "instead of|without|except|limit|deadline|budget|(?<!i )cannot|may not|need to be|has to be|should not|shouldn't"

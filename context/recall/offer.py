@@ -23,6 +23,10 @@ TOLD_SCORE = 0.15
 """Least score of a passage that tells something of the question; below, it shares a word by chance."""
 
 
+SHORT_TERMS = 8
+"""Most known words of a short question."""
+
+
 class RecallStatus(StrEnum):
     """Why a window shows recalled passages, or none."""
 
@@ -34,6 +38,10 @@ class RecallStatus(StrEnum):
     SKIPPED = "skipped"
     NO_USER = "no-user"
     OFF = "off"
+
+
+UNTOLD = frozenset({None, RecallStatus.NOTHING_FOUND, RecallStatus.SEARCH_FAILED})
+"""Statuses of an offer that may leave a question without an answer; others ask for nothing."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,11 @@ class RecallOffer:
         if found is None:  # in the order of the conversation, as many passages are the same passages
             found = self._ranked[len(passages)] = rank_passages(passages, self.weights)
         return found
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the question has few known words; of a long one many passages tell a little."""
+        return len(self.weights) <= SHORT_TERMS
 
     def is_near(self, before_seq: int | None, least: float) -> bool:
         """Tell whether a passage before a message scores so much for the whole question."""

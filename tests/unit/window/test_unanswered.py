@@ -10,7 +10,7 @@ from context.tokens.budget import Budget
 from context.types import Message
 from context.window.assemble import ActiveSummary, Window, build_messages
 from tests.unit.histories import number, says
-from tests.unit.recall.test_recall_window import ASIDE, FERRY, GATE, offer
+from tests.unit.recall.test_recall_window import ASIDE, FERRY, GATE, LIMITS, offer
 from tests.unit.windows import check_window, counted, request, texts_of
 
 RULE = "[5] user: Never share my address with a tradesman."
@@ -50,6 +50,17 @@ def test_a_short_summary_with_rules_and_latest_values_goes_before_small_talk() -
 def test_words_shared_by_chance_do_not_take_the_summarys_room() -> None:
     known = offer("It rained, so we left at last.", *[ASIDE] * 20, question="the last of it")
     assert RULE in texts_of(window_for(replace(known, known=0.1)))
+
+
+def test_a_failed_search_leaves_the_question_to_the_summary() -> None:
+    failed = RecallOffer(status=RecallStatus.SEARCH_FAILED, limits=LIMITS)
+    assert RULE in texts_of(window_for(failed))
+
+
+def test_a_long_question_is_left_to_its_passages() -> None:
+    weights = {f"word{n}": 0.1 for n in range(10)}
+    window = window_for(replace(OTHER_WORDS, weights=weights), notes=None)
+    assert "These are notes about" not in texts_of(window)
 
 
 def test_a_passage_that_answers_goes_before_the_summary() -> None:
