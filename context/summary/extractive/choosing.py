@@ -159,12 +159,14 @@ def _worth(line: RenderedLine, statement: str, place: int, talk: Talk) -> float:
 
 
 _SHARES = {
-    Section.CONSTRAINTS: 0.22,
+    Section.CONSTRAINTS: 0.14,
     Section.OPEN: 0.14,
     Section.OBJECTIVE: 0.1,
     Section.DONE: 0.1,
 }
 """Share of each section chosen by worth alone, before the rest goes to the most telling points."""
+_RULED = _SHARES | {Section.CONSTRAINTS: 0.22}
+"""The same where a model takes part, to whom rules are given."""
 _VALUES_SHARE = 0.2
 """Share for values told by users, such as prices and dates, the newest of each thing."""
 _FACTS_SHARE = 0.5
@@ -197,7 +199,7 @@ class PointChoice:
         Args:
             points: All candidate points.
             titles: Tokens of each section's title.
-            count: Function that counts the tokens of a text.
+            count: Counts tokens.
         """
         self.points = points
         self.terms = [tuple(dict.fromkeys(content_terms(point.body, limit=_MOST_TERMS))) for point in points]
@@ -207,8 +209,9 @@ class PointChoice:
         self._saved = [count(point.body) - count(point.row) if point.kind else 0 for point in points]
         self._all_titles = titles
         self._weights = self._weigh()
-        self._by_worth = sorted(range(len(points)), key=lambda at: (-points[at].score, -points[at].order))
+        self.by_worth = sorted(range(len(points)), key=lambda at: (-points[at].score, -points[at].order))
         self._segments: dict[int, list[list[int]]] = {}
+        self._has_assistant = any(point.is_by_assistant for point in points)
 
     def choose(self, budget: int, *, is_kept: bool = True) -> list[Point]:
         """Choose points within a number of tokens.
@@ -221,7 +224,7 @@ class PointChoice:
             The points, in order.
         """
         round_ = _Round(self, budget, is_kept=is_kept)
-        for section, share in _SHARES.items():
+        for section, share in (_RULED if self._has_assistant else _SHARES).items():
             round_.take_best(section, int(budget * share))
         round_.take_values(int(budget * _VALUES_SHARE))
         for segment in self.segments(budget):
@@ -233,15 +236,10 @@ class PointChoice:
         return sorted(chosen, key=lambda point: (point.order, point.place))
 
     @property
-    def by_worth(self) -> Sequence[int]:
-        """All points, most worth first."""
-        return self._by_worth
-
-    @property
     def facts(self) -> Sequence[int]:
         """The data of tools' output of some worth, most worth first."""
         return [
-            at for at in self._by_worth if self.points[at].is_fact and self.points[at].score >= _LEAST_FACT
+            at for at in self.by_worth if self.points[at].is_fact and self.points[at].score >= _LEAST_FACT
         ]
 
     def body_cost(self, at: int) -> int:

@@ -60,6 +60,11 @@ class Point:
         return self.is_fact or self.is_spare
 
     @property
+    def is_by_assistant(self) -> bool:
+        """True for words of a model."""
+        return _BY_ASSISTANT.match(self.text) is not None
+
+    @property
     def body(self) -> str:
         """The text without label and citation."""
         return self.text[len(self.head) : len(self.text) - len(self.tail)]
@@ -210,7 +215,7 @@ def with_renewals(points: Sequence[Point]) -> list[Point]:
     Args:
         points: Points in order, those of a summary before first.
     """
-    own = [at for at, point in enumerate(points) if not point.is_data and not _BY_ASSISTANT.match(point.text)]
+    own = [at for at, point in enumerate(points) if not point.is_data and not point.is_by_assistant]
     orders = [at for at in own if is_standing_order(points[at].text)]
     gone: set[int] = set()
     renewing: set[int] = set()
