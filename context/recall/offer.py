@@ -152,9 +152,9 @@ class RecallOffer:
         return found
 
     @property
-    def is_short(self) -> bool:
-        """Whether the question has few known words; of a long one many passages tell a little."""
-        return len(self.weights) <= SHORT_TERMS
+    def may_be_untold(self) -> bool:
+        """Whether it answers a question of few known words; of a long one many passages tell a little."""
+        return self.status in UNTOLD and len(self.weights) <= SHORT_TERMS
 
     def is_near(self, before_seq: int | None, least: float) -> bool:
         """Tell whether a passage before a message scores so much for the whole question."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from context.conversation.turns import opening_of, read_history
-from context.recall.offer import CLOSE_SCORE, NEAR_SCORE, TOLD_SCORE, UNTOLD
+from context.recall.offer import CLOSE_SCORE, NEAR_SCORE, TOLD_SCORE
 from context.recall.ranking import find_question
 from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.tokens.budget import require_fit
@@ -226,8 +226,7 @@ class _Assembly:
     @cached_property
     def _is_unanswered(self) -> bool:
         """Whether a search for a short question failed, or found no passage that tells much of it."""
-        asked = self.request.recall
-        return asked.status in UNTOLD and asked.is_short and not self._is_near(TOLD_SCORE)
+        return self.request.recall.may_be_untold and not self._is_near(TOLD_SCORE)
 
     @cached_property
     def is_close(self) -> bool:
