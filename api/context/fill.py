@@ -141,7 +141,7 @@ def gather(prepared: PreparedRequest) -> WindowInputs:
         wire=request.wire,
         calibration=calibrations.find(tenant_id, request.model),
         refused=_refused_before(prepared),
-        keeps_prefix=caches(tenant_id, request.model),
+        keeps_prefix=caches(tenant_id, request.model, most_tokens=budget.input_tokens),
         is_bare=kept.is_bare,
         has_steps=standing is not None and standing.session.expects_steps,
     )

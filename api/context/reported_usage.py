@@ -40,8 +40,17 @@ def learned_rule(tenant_id: UUID, model: str) -> CacheRule:
     return rule.as_found(shares.find(tenant_id, model).share)
 
 
-def caches(tenant_id: UUID, model: str) -> bool:
-    """Tell whether a provider caches prefixes, by the settings, the table and the tenant's reports."""
+def caches(tenant_id: UUID, model: str, *, most_tokens: int | None = None) -> bool:
+    """Tell whether a provider caches prefixes, by the settings, the table and the tenant's reports.
+
+    Args:
+        tenant_id: The tenant.
+        model: The answering model.
+        most_tokens: The length of the longest request; None for any. A provider caches no shorter prefix
+            than its rule says.
+    """
+    if most_tokens is not None and most_tokens < cache_rule(model).least_tokens:
+        return False
     if cache_ttl_s(model, compression_settings().activation_settings.cache_ttl_s) <= 0:
         return False
     return shares.find(tenant_id, model).share >= LEAST_FOUND_SHARE

@@ -120,7 +120,9 @@ def shown_before(
         budget: The window.
         turn: The open turn so far, the new messages included.
     """
-    if standing is None or budget.is_narrowed or not caches(tenant_id, model):
+    if standing is None or budget.is_narrowed:
+        return ShownBefore()
+    if not caches(tenant_id, model, most_tokens=budget.input_tokens):
         return ShownBefore()
     session = standing.session
     goes_on = any(message.answer_ids for message in turn)

@@ -147,3 +147,18 @@ def test_a_specific_question_of_an_agent_is_shown_what_holds_its_words_alone(cli
     answer = agent.ask([{"role": "user", "content": 'Where does row 0 say "berth six"?'}])
     (shown,) = answer["utilization"]["artifacts_processed"]
     assert shown["how"], "it is shown, and what lacks the words is not considered"
+
+
+def test_a_window_that_no_provider_caches_is_filled_to_its_end(client: TestClient) -> None:
+    """OpenAI caches no beginning below 1,024 tokens: nothing is left out for the requests to come."""
+    url = "/v1/sessions/short"
+    for place in range(40):
+        turn = [{"role": role, "content": f"{role} on hall {place}. " * 3} for role in ROLES]
+        event = {"turn_id": f"t{place}", "model": "gpt-4o", "messages": turn, "context_window": 1_500}
+        assert client.post(f"{url}/turns", json=event).status_code == 202
+    asked = {"model": "gpt-4o", "max_tokens": 500, "messages": HM, "context_window": 1_500}
+    found = client.post(f"{url}/context", json=asked).json()["certificate"]
+    turn_tokens = 40
+    assert found["tail"][1] == 80
+    assert found["tail"][0] > 1
+    assert found["input_tokens"] + turn_tokens > found["budget"]
