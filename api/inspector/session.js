@@ -39,6 +39,10 @@ async function whole(page, place) {
     session = await page.ask("session", { ids });
     page.put("session", ...state(page, place, session), download("session", session[RAW]));
   } catch (error) {
+    if (error instanceof Refusal && error.status === 422) {
+      page.put("session", problem(error));
+      return;
+    }
     if (!(error instanceof Refusal) || error.status !== 404) {
       throw error;
     }

@@ -58,8 +58,10 @@ _FAILURE = re.compile(
     r"|\A\s*(?:traceback \(most recent|fatal:|failed\b|failure\b|could not\b|cannot\b|command aborted"
     r"|permission denied|success: false|\{\s*\"(?:error|isError)\"\s*:(?!\s*(?:null|false|\"\"))"
     r"|\{\s*\"(?:ok|success|succeeded)\"\s*:\s*false\b|\{\s*\"status\"\s*:\s*\"(?:failed|failure|error)\")"
-    r"|(?:exited with|exit) code:? [1-9]\d{0,2}\s*\Z|is_?error(?:\"\s*:\s*|=)true[\s)}]*\Z",
-    re.IGNORECASE,
+    r"|(?:exited with|exit) code:? [1-9]\d{0,2}\s*\Z|is_?error(?:\"\s*:\s*|=)true[\s)}]*\Z"
+    r"|(?-i:\A\s*(?:--- )?FAIL(?:ED)?[:\s]|BUILD FAILED)|\A\s*npm err|^make(?:\[\d+\])?: \*\*\* .{0,99}error"
+    r"|(?<![\d.,])[1-9]\d{0,5} failed\b.{0,60}\bpassed\b|\bpassed\b.{0,60}[^\d.,][1-9]\d{0,5} failed\b",
+    re.IGNORECASE | re.MULTILINE,
 )
 _FAILURE_HEAD_CHARS = 200
 _FAILURE_TAIL_CHARS = 60

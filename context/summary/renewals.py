@@ -19,6 +19,20 @@ def is_standing_order(sentence: str) -> bool:
     return not find_cues(sentence).isdisjoint({Cue.RULE, Cue.WISH}) or ALWAYS.search(folded) is not None
 
 
+def speaks_anew(later: str, order: str) -> bool:
+    """Tell whether later words begin something from now on, and name what a standing order names first.
+
+    Args:
+        later: A sentence said after the order.
+        order: The order.
+    """
+    folded = _fold(later[:_MOST_CHARS])
+    if is_question(later) or not _ANEW.search(folded):
+        return False
+    old = _subject(_fold(order[:_MOST_CHARS]))
+    return bool(old) and old[0] in _subject(folded)
+
+
 def renews(later: str, order: str) -> bool:
     """Tell whether later words say anew what a standing order says.
 
@@ -29,14 +43,12 @@ def renews(later: str, order: str) -> bool:
         order: The order.
 
     Returns:
-        True if the words begin something from now on, and speak of the order's subject with little left out.
+        True if the words speak anew of the order's subject with little left out.
     """
-    folded, before = _fold(later[:_MOST_CHARS]), _fold(order[:_MOST_CHARS])
-    if is_question(later) or not _ANEW.search(folded) or NEGATION.search(before):
+    before = _fold(order[:_MOST_CHARS])
+    if NEGATION.search(before) or not speaks_anew(later, order):
         return False
-    old, new = _subject(before), _subject(folded)
-    if not old or old[0] not in new:
-        return False
+    old, new = _subject(before), _subject(_fold(later[:_MOST_CHARS]))
     left_out = [term for term in old if term not in new]
     return len(left_out) <= len(old) - len(left_out) and bool(set(new).difference(old))
 

@@ -2,14 +2,14 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 
 import snowballstemmer
 
 from context.languages import STOP_WORDS, by_language
-from context.text.language import likely_languages
+from context.text.language import detect_language, likely_languages
 
 QUERY_TERMS = 64
 """Most terms of a new message to look up; of a longer message, the beginning and the end."""
@@ -92,7 +92,27 @@ def _terms_of_question(text: str, limit: int) -> tuple[str, ...]:
     """List a question's terms; recall, artifacts and tools of a request ask for the same question."""
     languages = likely_languages(text[:_DETECT_CHARS])
     little = _ASKING.union(*(STOP_WORDS.get(code, frozenset()) for code in languages))
-    terms = tuple(dict.fromkeys(_terms(text, little)))
+    return _bounded(_terms(text, little), limit)
+
+
+def weighty_terms(text: str, *, limit: int) -> list[str]:
+    """List the terms of a statement without the little words of its language, none where it is unsure.
+
+    A word such as "non" that is little in another language may turn a statement round.
+
+    Args:
+        text: The statement.
+        limit: The most terms, >= 2; the first and the last half of a longer list stay.
+
+    Returns:
+        Each term once, in the order of first use.
+    """
+    little = _ASKING | STOP_WORDS.get(detect_language(text[:_DETECT_CHARS]), frozenset())
+    return list(_bounded(_terms(text, little), limit))
+
+
+def _bounded(found: Iterable[str], limit: int) -> tuple[str, ...]:
+    terms = tuple(dict.fromkeys(found))
     return terms if len(terms) <= limit else (*terms[: limit // 2], *terms[-(limit - limit // 2) :])
 
 
@@ -109,8 +129,7 @@ def content_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
     Returns:
         Each term once, in the order of first use.
     """
-    terms = list(dict.fromkeys(_terms(text, _ENGLISH)))
-    return terms if len(terms) <= limit else [*terms[: limit // 2], *terms[-(limit - limit // 2) :]]
+    return list(_bounded(_terms(text, _ENGLISH), limit))
 
 
 def written_runs(text: str) -> Iterator[re.Match[str]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from context.conversation.transcript import RenderedLine
 from context.languages import all_words
 from context.summary.extractive.talk import label_of
-from context.summary.renewals import is_standing_order, renews
+from context.summary.renewals import is_standing_order, renews, speaks_anew
 from context.summary.sections import Section
 from context.text.exact_values import DATES
 from context.text.marker_words import marks_of
@@ -212,6 +212,8 @@ _BY_ASSISTANT = re.compile(r"\A\[[^\]\n]{1,40}\] (?:assistant|[^:\n]{1,60} \(ass
 def with_renewals(points: Sequence[Point]) -> list[Point]:
     """Leave out standing orders of users that a later point replaces; the later point is the order in force.
 
+    A later point that touches an order without replacing it, such as a permission, stands beside it.
+
     Args:
         points: Points in order, those of a summary before first.
     """
@@ -221,8 +223,9 @@ def with_renewals(points: Sequence[Point]) -> list[Point]:
     renewing: set[int] = set()
     for at in own:
         said = points[at].body
-        if replaced := {before for before in orders if before < at and renews(said, _words(points[before]))}:
-            gone |= replaced
+        touched = [one for one in orders if one < at and speaks_anew(said, _words(points[one]))]
+        gone.update(one for one in touched if renews(said, _words(points[one])))
+        if touched:
             renewing.add(at)
     return [
         replace(point, section=Section.CONSTRAINTS, score=point.score + _RENEWAL_WORTH)

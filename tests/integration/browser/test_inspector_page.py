@@ -422,8 +422,7 @@ def test_a_wrong_key_is_told_in_words_and_so_is_a_stray_character(go: Go, tab: T
 
 def test_an_id_that_cannot_be_is_told_in_words(go: Go, tab: Tab) -> None:
     go("#/session/%2F")
-    assert "No such session" in text_of(tab, "#at-session")
-    assert "hold no slash" in text_of(tab, "#at-context")
+    assert "slash" in text_of(tab, "#at-session")
 
 
 def test_a_request_is_shown_as_it_was_served_and_leads_to_its_messages(

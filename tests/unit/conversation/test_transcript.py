@@ -109,6 +109,14 @@ def test_a_flagged_failure_is_an_error() -> None:
         "some log\n\nCommand exited with code 2",
         "Could not find the exact text in a.ts",
         "fatal: not a git repository",
+        "--- FAIL: TestSplitRounding (0.00s)\n    split_test.go:14: got 3, want 2",
+        "FAIL\tledger/split\t0.021s",
+        "collected 23 items\n\n3 failed, 20 passed in 1.2s",
+        "Tests:       2 failed, 5 passed, 7 total",
+        "20 passed, 1 failed",
+        "cc -c a.c\nmake[1]: *** [Makefile:4: check] Error 2",
+        "BUILD FAILED in 3s",
+        "npm ERR! missing script: lint",
     ],
 )
 def test_an_output_that_reads_like_a_failure_is_an_error(output: str) -> None:
@@ -128,6 +136,11 @@ def test_an_output_that_reads_like_a_failure_is_an_error(output: str) -> None:
         "Command exited with code 0",
         "The error handling chapter starts on page 3",
         '{"flights": [], "note": "no error"}',
+        "--- PASS: TestSplitRounding (0.00s)",
+        "0 failed, 20 passed in 1.2s",
+        "20 passed, 0 failed",
+        "fail-over is on\n3 failed logins since Monday",
+        "Failover: the last drill passed",
     ],
 )
 def test_an_output_that_only_mentions_errors_is_fine(output: str) -> None:

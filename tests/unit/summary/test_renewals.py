@@ -39,6 +39,21 @@ def test_an_order_said_anew_stands_alone(language: str, before: str, now: str) -
     assert before not in found
 
 
+@pytest.mark.parametrize(
+    ("language", "before", "now"),
+    [
+        ("en", "Always ask before you charge our company card.", "From now on you may charge up to 200 EUR without asking."),
+        ("de", "Buchungen bitte immer erst mit Jonas klären.", "Ab jetzt kannst du Buchungen unter 50 Euro allein machen."),
+    ],
+)  # fmt: skip
+def test_a_permission_from_now_on_stands_beside_the_order(language: str, before: str, now: str) -> None:
+    found = constraints(
+        language, lines(before, *[f"It rained on day {n}, so we talked." for n in range(9)], now)
+    )
+    assert before in found
+    assert now in found
+
+
 def test_an_order_of_the_summary_before_is_replaced_too() -> None:
     language, before, now = ORDERS[0]
     previous = f"## Constraints in force\n- [1] user: {before}\n- [2] user: Never call me at night."

@@ -51,6 +51,8 @@ MARKERS_LACKED: dict[str, set[str]] = {
     **{kind: {"en"} for kind in ("duty", "weak", "address", "story")},
     "always": set("en ja ko zh".split()),  # noqa: SIM905
     "limit": set("ar en he hi ja ko zh".split()),  # noqa: SIM905
+    **{kind: {"ar", "he", "hi"} for kind in ("filler", "smalltalk")},
+    **{kind: {"ar", "he", "hi", "tr"} for kind in ("anew", "order", "frame")},
 }
 """Kinds of markers that languages of summaries lack. Patterns of their own stand for some of them."""
 
