@@ -26,17 +26,25 @@ SLOW = Step(Mode.SUMMARY, delay_s=3)
 BATCH_SESSIONS, BATCH_TURNS = ("batch-a", "batch-b", "batch-c"), 4
 
 SLOW_COMMIT = """
+create function no_limits() returns trigger language plpgsql as $$ begin
+    perform set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true);
+    return new;
+end $$;
 create function slow_commit() returns trigger language plpgsql as $$ begin
-    perform set_config('lock_timeout', '0', true);
     perform pg_advisory_xact_lock_shared(4711);
     return null;
 end $$;
+create trigger no_limits before insert on turn
+    for each row when (new.turn_id like 'slow-%' or new.turn_id = 'batch-b-1') execute function no_limits();
 create constraint trigger slow_commit after insert on turn deferrable initially deferred
     for each row when (new.turn_id like 'slow-%' or new.turn_id = 'batch-b-1') execute function slow_commit()
 """
 COMMITS_WAIT = "select 1 from pg_locks where locktype = 'advisory' and objid = 4711 and not granted"
 COMMITTING = "select 1 from pg_locks where relation = 'turn'::regclass and mode = 'RowExclusiveLock'"
-NO_SLOW_COMMIT = "drop trigger slow_commit on turn; drop function slow_commit()"
+NO_SLOW_COMMIT = """
+drop trigger slow_commit on turn; drop function slow_commit();
+drop trigger no_limits on turn; drop function no_limits()
+"""
 
 ASKED_IN_HAND = 12
 """More than the two processes of a worker still have in hand, four rows a tick."""
