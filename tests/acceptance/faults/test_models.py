@@ -100,18 +100,18 @@ def test_a_new_worker_waits_longer_than_the_one_whose_call_was_cut(
             place.mkdir()
             with background(platform, place, HASTY):
                 if number == 1:
-                    platform.talk("slow")
+                    platform.talk("hasty")
                 wait_until(
-                    lambda most=number: len(platform.rows(CUT_CALLS, "slow")) >= most,  # type: ignore[misc]
+                    lambda most=number: len(platform.rows(CUT_CALLS, "hasty")) >= most,  # type: ignore[misc]
                     within_s=SOON_S,
                     what="a call is cut",
                 )
-        cut = [detail for (detail,) in platform.rows(CUT_CALLS, "slow")]
+        cut = [detail for (detail,) in platform.rows(CUT_CALLS, "hasty")]
         assert cut[:2] == ["no answer within 2 s", "no answer within 4 s"]
     finally:
         platform.model.script.set_default(Step(Mode.SUMMARY))
         platform.model.release()
-    platform.is_summarized("slow")
+    platform.is_summarized("hasty")
 
 
 @pytest.mark.parametrize("fault", usual_and_seldom(USELESS))
