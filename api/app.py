@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from anyio import to_thread
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi_offline import FastAPIOffline
 from starlette.routing import BaseRoute, Route
@@ -26,15 +26,16 @@ from api.context import compress
 from api.context import routes as contexts
 from api.context.first_reads import prepare_catalogs
 from api.http import errors, health
+from api.http.call import read_ids
 from api.http.caller_limits import WRITERS_SHARE, KeepPlaces, TenantPlaces, limits
 from api.http.errors import NoteDeeds
 from api.http.middleware import (
     GuardAnswers,
     KeepAnswers,
-    KeepSlashes,
     MeasureRequests,
     NameRequests,
     RequestTimes,
+    SplitPaths,
     TraceRequests,
 )
 from api.http.process_group import group
@@ -120,7 +121,7 @@ def _spare_collections() -> None:
 @cache
 def _routes() -> Sequence[BaseRoute]:
     """Collect the routes, once for all applications of a process: to read their parameters takes long."""
-    together = APIRouter()
+    together = APIRouter(dependencies=[Depends(read_ids)])
     for router in (
         turns.router,
         append.router,
@@ -171,7 +172,7 @@ def make_app() -> FastAPI:
     app.router.routes.append(Route(MCP_PATH, app.state.mcp, include_in_schema=False))
     errors.install(app)
     _bound_tenants(app)
-    for around in (KeepSlashes, KeepAnswers, GuardAnswers, DescribeAnswers):
+    for around in (SplitPaths, KeepAnswers, GuardAnswers, DescribeAnswers):
         app.add_middleware(around)
     app.state.snapshots, app.state.request_times = metrics.Snapshots(), RequestTimes()
     app.add_middleware(MeasureRequests, times=app.state.request_times)

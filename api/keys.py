@@ -4,12 +4,11 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Path, Query, Request, Response, status
-from fastapi import Depends as Needs
+from fastapi import APIRouter, Path, Query, Response, status
 from pydantic import Field
 
 from api.answers.base import KeyEntry, KeyList, NewKey, answers
-from api.http.call import Body, BodyCall, Parameters, documented, id_in_path
+from api.http.call import Body, BodyCall, Parameters, documented
 from api.http.errors import ProblemError, committed, not_found
 from models.database import database_now, read_transaction
 from models.scope import Scope
@@ -56,13 +55,7 @@ class WantedKeys(Parameters):
     cursor: str = Field("", max_length=200, description="The `next` of the page before.")
 
 
-async def _key_id(
-    request: Request, key_id: Annotated[str, Path(description="The key's id, as the list names it.")]
-) -> str:
-    return id_in_path(request, key_id, "key_id")
-
-
-KeyId = Annotated[str, Needs(_key_id)]
+KeyId = Annotated[str, Path(description="The key's id, as the list names it.")]
 
 
 @router.post(

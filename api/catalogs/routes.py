@@ -6,7 +6,7 @@ from uuid import UUID
 
 import orjson
 import structlog
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response, status
+from fastapi import APIRouter, Depends, Header, Path, Query, Response, status
 from pydantic import Field
 from starlette.background import BackgroundTask
 
@@ -21,7 +21,7 @@ from api.answers.catalogs import (
 )
 from api.catalogs.budgets import profiles
 from api.catalogs.catalog_cache import LoadedCatalog, catalogs, prior_sets
-from api.http.call import Body, BodyCall, Call, Parameters, documented, id_in_path, reader
+from api.http.call import Body, BodyCall, Call, Parameters, documented, reader
 from api.http.errors import ProblemError, committed, not_found
 from api.settings import api_settings
 from context.catalog.compact import Ladder
@@ -47,13 +47,7 @@ router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])
 CatalogCall = Annotated[Call, Depends(reader(lambda _: catalog_settings().catalog_max_bytes))]
 
 
-async def _name(
-    request: Request, name: Annotated[str, Path(description="The catalog, as the tenant calls it.")]
-) -> str:
-    return id_in_path(request, name, "name")
-
-
-CatalogName = Annotated[str, Depends(_name)]
+CatalogName = Annotated[str, Path(description="The catalog, as the tenant calls it.")]
 
 
 class CatalogBody(Body):

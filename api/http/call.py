@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from threading import Lock
 from typing import Annotated, Any, TypeVar
+from urllib.parse import unquote
 
 from anyio import fail_after, to_thread
 from fastapi import Depends, Header, Path, Request
@@ -308,13 +309,15 @@ ChangeBatch = Annotated[Call, Depends(reader(lambda settings: settings.max_batch
 EndlessCall = Annotated[Call, Depends(reader(lambda settings: settings.max_body_bytes, takes_place=False))]
 
 
-def id_in_path(request: Request, value: str, field: str) -> str:
-    """Check an id of the path as `check_id` does, once the caller is known to have the scope."""
-    try:
-        return check_id(value, field)
-    except ProblemError as fault:
-        hold_back(request, fault)
-        return value
+async def read_ids(request: Request) -> None:
+    """Decode the ids of the path; a fault of `check_id` waits for the check of the caller's scope."""
+    ids = request.path_params
+    for field, encoded in ids.items():
+        ids[field] = unquote(encoded)
+        try:
+            check_id(ids[field], field)
+        except ProblemError as fault:
+            hold_back(request, fault)
 
 
 def number_in_path(request: Request, value: str, field: str, most: int) -> int:
@@ -336,14 +339,7 @@ def number_schema(most: int) -> dict[str, Any]:
     return {"type": "integer", "minimum": 1, "maximum": most}
 
 
-async def _session_id(
-    request: Request,
-    session_id: Annotated[str, Path(description="The conversation, as the platform names it.")],
-) -> str:
-    return id_in_path(request, session_id, "session_id")
-
-
-SessionId = Annotated[str, Depends(_session_id)]
+SessionId = Annotated[str, Path(description="The conversation, as the platform names it.")]
 
 
 IdempotencyKey = Annotated[

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from secrets import token_hex
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import structlog
 from prometheus_client import CollectorRegistry, Gauge, Histogram, ProcessCollector, disable_created_metrics
@@ -191,22 +191,17 @@ class KeepAnswers(_OfRequests):
             log.error("task_after_answer_failed", **facts_of(error))  # noqa: TRY400 (a trace would hold text)
 
 
-ENCODED_SLASH = re.compile(rb"%2f", re.IGNORECASE)
-ANY_IDS = "/v1/users/"
-"""Paths whose last id may hold a slash, as users stored by an earlier release may."""
+class SplitPaths(_OfRequests):
+    """Gives the routes a path that is split before it is decoded: a slash inside an id names no other route.
 
-
-class KeepSlashes(_OfRequests):
-    """Keeps an encoded slash inside its id: decoded, the slash would name another route.
-
-    A backslash stands for the slash, so that the check of ids refuses both in the same words.
+    The parts stay encoded, all in one way; `read_ids` decodes those that are ids.
     """
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Decode a path again where an id holds a slash."""
-        raw = scope.get("raw_path") or b""
-        if ENCODED_SLASH.search(raw) and not scope["path"].startswith(ANY_IDS):
-            scope["path"] = unquote(ENCODED_SLASH.sub(b"%5C", raw).decode("ascii"))
+        """Split the path as sent."""
+        sent = scope.get("raw_path", b"").decode() or quote(scope["path"])
+        if "%" in sent:
+            scope["path"] = "/".join(quote(unquote(part), safe="") for part in sent.split("/"))
         await self.app(scope, receive, send)
 
 

@@ -17,7 +17,6 @@ from api.http.call import (
     ChangeCall,
     SessionId,
     documented,
-    hold_back,
     number_in_path,
     number_schema,
     read_as,
@@ -31,7 +30,7 @@ from context.artifacts.positions import read_results
 from context.artifacts.subjects import subject_of
 from context.conversation.erasing import check_replacement
 from context.conversation.tool_calls import read_calls
-from context.text.sanitize import CLEANED, clean_text
+from context.text.sanitize import CLEANED, MAX_ID_CHARS
 from context.types import JsonObject, Message
 from context.wire import describe
 from models.conversations.history import load_turns
@@ -115,7 +114,6 @@ USER_S = 20.0
 """Longest time of a call to erase a user's sessions, in seconds; the answer counts remaining sessions."""
 
 _MOST_SEQ = 2**63 - 1
-_MOST_USER_CHARS = 200
 
 
 async def _seq(
@@ -131,26 +129,13 @@ async def _seq(
 Seq = Annotated[int, Depends(_seq)]
 
 
-async def _user_id(
-    request: Request,
-    user_id: Annotated[
-        str,
-        Path(
-            description="The user, as turns and attachments name it.",
-            json_schema_extra={"maxLength": _MOST_USER_CHARS},
-        ),
-    ],
-) -> str:
-    """Check the user id: stored names are clean, so an unclean name matches no user."""
-    if len(user_id) > _MOST_USER_CHARS:
-        message = f"user_id: is too long: at most {_MOST_USER_CHARS} characters"
-        hold_back(request, ProblemError("invalid-input", message, field="user_id", limit=_MOST_USER_CHARS))
-    elif clean_text(user_id) != user_id:
-        hold_back(request, not_found("user"))
-    return user_id
-
-
-UserId = Annotated[str, Depends(_user_id)]
+UserId = Annotated[
+    str,
+    Path(
+        description="The user, as turns and attachments name it.",
+        json_schema_extra={"maxLength": MAX_ID_CHARS},
+    ),
+]
 
 
 class EditedMessage(Body):
@@ -238,7 +223,7 @@ def erase_whole_session(session_id: SessionId, call: ChangeCall) -> Response:
 
 
 @router.delete(
-    "/users/{user_id:path}",
+    "/users/{user_id}",
     dependencies=CHANGES_SESSIONS_OF_USER,
     **answers(UserReceipt, "erase_user", "Erase a user"),
 )

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field
 
 from api.answers.base import answers
 from api.answers.sessions import ServedWindowAnswer, ServedWindows
-from api.http.call import BodyCall, Parameters, SessionId, id_in_path
+from api.http.call import BodyCall, Parameters, SessionId
 from api.http.errors import ProblemError, not_found
 from api.settings import api_settings
 from api.turns.large_results import restore_messages
@@ -135,13 +135,7 @@ class WantedWindows(Parameters):
     limit: int = Field(50, ge=1, le=MOST_LISTED, description="Most windows.")
 
 
-async def _window_id(
-    request: Request, window_id: Annotated[str, Path(description="The window, as the list names it.")]
-) -> str:
-    return id_in_path(request, window_id, "window_id")
-
-
-WindowId = Annotated[str, Depends(_window_id)]
+WindowId = Annotated[str, Path(description="The window, as the list names it.")]
 
 
 @windows.get("", **answers(ServedWindows, "list_windows", "List windows as they were served"))

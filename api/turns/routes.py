@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Depends, Path, Request, Response, status
+from fastapi import APIRouter, Path, Response, status
 from pydantic import Field
 from starlette.background import BackgroundTask, BackgroundTasks
 
@@ -20,7 +20,6 @@ from api.http.call import (
     ChangeCall,
     SessionId,
     documented,
-    id_in_path,
     read_as,
 )
 from api.http.errors import ProblemError, committed, not_found, problem_of
@@ -149,13 +148,7 @@ def _json(content: Any, code: int = status.HTTP_200_OK, after: BackgroundTask | 
 changes = APIRouter(prefix="/v1/sessions/{session_id}", tags=["turns"])
 
 
-async def _turn_id(
-    request: Request, turn_id: Annotated[str, Path(description="The turn, as the platform names it.")]
-) -> str:
-    return id_in_path(request, turn_id, "turn_id")
-
-
-TurnId = Annotated[str, Depends(_turn_id)]
+TurnId = Annotated[str, Path(description="The turn, as the platform names it.")]
 
 
 class ReplacementAnswer(ApiAnswer):

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 import httpx2
@@ -42,6 +43,9 @@ SLASHED = Ids(
     name="nobodys%2Fcatalog",
     version="1%2F2",
     seq="1%2F2",
+    turn_id="t%2F1",
+    key_id="0%2F0",
+    window_id="0%2F0",
 )
 NAMED = {way: door for way, door in DOORS.items() if "{" in way[1]}
 
@@ -88,6 +92,25 @@ def test_with_the_scope_a_malformed_id_is_told(plain: TestClient, tenant_id: UUI
         assert told.status_code in {404, 422}, (way, told.text)
         assert "nothing at this path" not in told.text, way
         assert told.headers["content-type"] == "application/problem+json"
+
+
+def test_every_id_of_a_path_meets_one_check(plain: TestClient, tenant_id: UUID) -> None:
+    key = make_key(tenant_id)
+    for way, door in NAMED.items():
+        told = answer(plain, key, way, door, SLASHED)
+        assert (told.status_code, told.json().get("field") in SLASHED.__dict__) == (422, True), way
+        assert "without a slash" in told.json()["detail"], way
+
+
+@pytest.mark.parametrize("session_id", ["a%2Fb", "100%", "%41", "a b+c", "\u00fc:\u6771@~", "%252F"])
+def test_an_id_of_a_path_is_decoded_once(client: TestClient, session_id: str) -> None:
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello."}]
+    path = f"/v1/%73essions/{quote(session_id, safe='')}"
+    stored = client.post(f"{path}/turns", json={"turn_id": "t1", "messages": said})
+    assert stored.status_code == 202, stored.text
+    assert client.get(path).json()["session_id"] == session_id
+    assert [one["session_id"] for one in client.get("/v1/sessions").json()["sessions"]] == [session_id]
+    assert client.delete(path).status_code == 200
 
 
 def test_a_slash_inside_an_id_reaches_no_other_route(client: TestClient) -> None:
