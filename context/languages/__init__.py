@@ -39,7 +39,9 @@ class Language:
             was lifted, `unsure` for a condition or a wish about it, `failed`, `worked`, `tried`, `agrees`,
             `refuses`, `decides` for deciding in any tense, `joint` for words that begin a clause, `filler`
             for a whole word that fills a question without naming its subject, `frame` for words between a
-            thing and its value, `anew` for what begins now for good, `order` for verbs of requests,
+            thing and its value, `changed` for a change of a value, `moved` for a thing that got another time,
+            `moved_to` for the words before that time, `deadline` for a thing with one date, `anew` for what
+            begins now for good, `order` for verbs of requests,
             `smalltalk` for questions out of courtesy. For rules in other languages than English: `duty`,
             `always`, `weak`, `limit`, `address` and `story`.
         signs: Signs of a message's subject. In a sign `_` joins the words of a phrase, `*` stands for any

@@ -46,6 +46,8 @@ LANGUAGE = Language(
         "decides": r"قرر\w*",
         "agrees": r"وافق\w*|موافق\w*",
         "refuses": r"رفض\w*",
+        "changed": "الآن|تغير|أصبح",
+        "deadline": "موعد",
     },
     signs={
         "casual.greeting": "مرحبا أهلا السلام_عليكم صباح_الخير مساء_الخير كيف_حالك كيف_الحال هلا",

@@ -60,6 +60,10 @@ LANGUAGE = Language(
         "decides": r"beslis\w*|beslui\w*",
         "agrees": r"akkoord|goedgekeurd|aanvaard\w*|geaccepteerd|ingestemd|instem\w*",
         "refuses": r"geweigerd|weiger\w*|afgewezen|afgekeurd|verworpen|tegen",
+        "changed": "nu|nieuwe?|gewijzigd|verzet",
+        "moved": "verzet|verplaatst",
+        "moved_to": "op|naar",
+        "deadline": "termijn|deadline",
     },
     signs=None,
 )

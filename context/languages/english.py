@@ -104,6 +104,10 @@ LANGUAGE = Language(
         "decides": r"decid\w*|decision\w*",
         "agrees": r"agreed|agrees|accept\w*|approv\w*|consent\w*|said yes",
         "refuses": r"refus\w*|reject\w*|declin\w*|turn(?:ed|s|ing)? down|said no|voted down|against|denied",
+        "changed": "now|new|changed?|changes|moved?|moves|postponed|rescheduled|updated?|instead|correction|corrected|actually|went|goes|raised|lowered|increased|reduced|dropped|(?:come|go)(?:es)? (?:down|up)|down to|up to",
+        "moved": "moved|postponed|rescheduled|brought forward",
+        "moved_to": "to",
+        "deadline": "deadline|due",
     },
     signs={
         "casual.greeting": (

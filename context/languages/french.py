@@ -67,6 +67,10 @@ LANGUAGE = Language(
         "decides": r"décid\w*|décis\w*",
         "agrees": r"accept\w*|approuv\w*|d'accord|consent\w*",
         "refuses": r"refus\w*|rejet\w*|dit non|contre|déclin\w*",
+        "changed": r"maintenant|nouveau|nouvelle|désormais|changé|déplacé\w?|reporté\w?|finalement|passe à",
+        "moved": "reportée?s?|déplacée?s?|avancée?s?",
+        "moved_to": "au|à",
+        "deadline": "échéance|date limite",
     },
     signs={
         "casual.greeting": "bonjour salut bonsoir coucou ça_va comment_vas-tu comment_allez-vous comment_ça_va",

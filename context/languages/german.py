@@ -72,6 +72,10 @@ LANGUAGE = Language(
         "decides": r"entscheid\w*|beschließ\w*",
         "agrees": r"zugestimm\w*|zustimm\w*|stimmt\w* zu|angenommen|genehmig\w*|akzeptier\w*|einverstanden|bewillig\w*",
         "refuses": r"abgelehn\w*|ablehn\w*|lehnt\w*|verweiger\w*|zurückgewiesen|dagegen|gegen (?:den|die|das|eine?n?)",
+        "changed": r"jetzt|nun|neu\w{0,2}|geändert|verschoben|korrektur|stattdessen|erhöht|gesenkt|gestiegen|doch|runter|herunter|rauf|hinauf",
+        "moved": "verschoben|verlegt|vorgezogen",
+        "moved_to": "auf(?: den)?",
+        "deadline": r"frist|abgabe\w*|stichtag",
     },
     signs={
         "casual.greeting": "hallo moin servus guten_morgen guten_tag guten_abend wie_geht's wie_gehts wie_geht_es gruss_dich grüezi na",

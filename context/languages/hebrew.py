@@ -46,6 +46,8 @@ LANGUAGE = Language(
         "decides": "נחליט|תוחלט",
         "agrees": r"הסכי\w*|אישר\w*",
         "refuses": r"סירב\w*|דחו|דחה|התנגד\w*",
+        "changed": "עכשיו|השתנה",
+        "deadline": "מועד",
     },
     signs=None,
 )

@@ -46,6 +46,8 @@ LANGUAGE = Language(
         "decides": "तय",
         "agrees": "सहमत|स्वीकार|मंज़ूर|मंजूर",
         "refuses": "अस्वीकार|इनकार|खारिज",
+        "changed": "अब|बदल",
+        "deadline": "अंतिम तिथि",
     },
     signs=None,
 )

@@ -66,6 +66,10 @@ LANGUAGE = Language(
         "decides": r"decid\w*|decis\w*",
         "agrees": r"accett\w*|approv\w*|acconsent\w*|d'accordo",
         "refuses": r"rifiut\w*|respin\w*|rigett\w*|detto di no|contrari\w",
+        "changed": "adesso|ora|nuov[oa]|cambiat[oa]|spostat[oa]",
+        "moved": "spostat[oa]|rinviat[oa]|anticipat[oa]",
+        "moved_to": "al?|alle",
+        "deadline": "scadenza",
     },
     signs=None,
 )

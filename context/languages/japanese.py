@@ -50,6 +50,8 @@ LANGUAGE = Language(
         "decides": "決定|決め",
         "agrees": "同意|承認|賛成|受け入れ",
         "refuses": "拒否|断っ|却下|反対",
+        "changed": "変更|変わ|今は|新しい|更新",
+        "deadline": "締め切り|締切",
     },
     signs={
         "casual.greeting": "こんにちは こんばんは おはよう はじめまして お元気 元気ですか やあ もしもし",

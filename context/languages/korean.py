@@ -50,6 +50,8 @@ LANGUAGE = Language(
         "decides": "결정",
         "agrees": "동의|승인|찬성|수락",
         "refuses": "거절|거부|반대|기각",
+        "changed": "이제|지금|변경|바뀌",
+        "deadline": "마감",
     },
     signs={
         "casual.greeting": "안녕 안녕하세요 반가워 잘지내 좋은아침",

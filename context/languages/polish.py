@@ -62,6 +62,10 @@ LANGUAGE = Language(
         "decides": r"zdecyd\w*",
         "agrees": r"zgodzi\w*|zaakceptow\w*|zatwierdz\w*|przyję\w*",
         "refuses": r"odmówi\w*|odrzuci\w*|przeciw\w*",
+        "changed": r"teraz|now[yae]|zmienion\w|przesunięt\w",
+        "moved": r"przesunięt\w|przełożon\w",
+        "moved_to": "na",
+        "deadline": "termin",
     },
     signs=None,
 )

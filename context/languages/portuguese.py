@@ -63,6 +63,10 @@ LANGUAGE = Language(
         "decides": r"decid\w*|decis\w*",
         "agrees": r"aceit\w*|aprov\w*|concord\w*|de acordo",
         "refuses": r"recus\w*|rejeit\w*|negou|negaram|disse que não|contra",
+        "changed": "agora|nov[oa]|mudou|alterad[oa]|adiad[oa]",
+        "moved": "adiad[oa]s?|antecipad[oa]s?",
+        "moved_to": "às|para(?: as| o)?",
+        "deadline": "prazo",
     },
     signs={
         "casual.greeting": "olá oi bom_dia boa_tarde boa_noite tudo_bem como_vai",

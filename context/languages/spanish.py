@@ -66,6 +66,10 @@ LANGUAGE = Language(
         "decides": r"decid\w*|decis\w*",
         "agrees": r"acept\w*|aprob\w*|aprueb\w*|de acuerdo|dijo que sí",
         "refuses": r"rechaz\w*|se neg(?:ó|aron)|dijo que no|en contra|deneg\w*",
+        "changed": r"ahora|nuev[oa]|cambi\w{1,3}|movid[oa]|movió|actualiza\w*|finalmente|sube|baja|lo deja",
+        "moved": r"movid[oa]s?|pospuest[oa]s?|aplazad[oa]s?|adelantad[oa]s?|cambi\w{1,3}",
+        "moved_to": "al?|a las|para",
+        "deadline": "fecha límite|plazo",
     },
     signs={
         "casual.greeting": "hola buenos_días buenas_tardes buenas_noches buenas cómo_estás qué_tal cómo_te_va saludos",

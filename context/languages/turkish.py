@@ -53,6 +53,10 @@ LANGUAGE = Language(
         "decides": "karar",
         "agrees": r"kabul\w*|onayla\w*|razı",
         "refuses": r"redde\w*|karşı çık\w*|hayır ded\w*",
+        "changed": "artık|şimdi|yeni|değişti|ertelendi",
+        "moved": "ertelendi",
+        "moved_to": "tarihine",
+        "deadline": "teslim",
     },
     signs=None,
 )

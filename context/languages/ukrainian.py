@@ -57,6 +57,10 @@ LANGUAGE = Language(
         "decides": r"виріш\w*",
         "agrees": r"погод\w*|схвал\w*|прийня[влт]\w*",
         "refuses": r"відмов\w*|відхил\w*|проти",
+        "changed": r"тепер|зараз|нов[аеий]|змінил\w*|перенес\w*",
+        "moved": r"перенес\w+",
+        "moved_to": "на",
+        "deadline": r"термін\w*",
     },
     signs=None,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from context.text.exact_values import extract_identifiers, normal
-from context.text.terms import index_terms, weighty_terms
+from context.text.terms import index_terms, statement_terms
 
 _CITED = re.compile(r"\[\s*\d{1,9}(?:\s*[,;\u2013-]\s*\d{1,9})*\s*\]")
 _LABEL = re.compile(
@@ -68,7 +68,7 @@ def gist(line: str) -> Gist:
     """
     said = _CITED.sub(" ", _LABEL.sub("", line, count=1))
     plain = normal(said)
-    asked = frozenset(weighty_terms(NEGATION.sub(" ", plain), limit=_MANY_TERMS))
+    asked = frozenset(statement_terms(NEGATION.sub(" ", plain), limit=_MANY_TERMS))
     names = tuple(normal(name) for name in extract_identifiers(said))
     numbers = frozenset(term for term in asked if _DIGIT.search(term))
     return Gist(

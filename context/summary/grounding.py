@@ -40,7 +40,7 @@ from context.text.exact_values import (
     read_figures,
 )
 from context.text.language import UNKNOWN, detect_language, same_language
-from context.text.terms import index_terms, weighty_terms
+from context.text.terms import index_terms, statement_terms
 
 _NEAR, _SAME = 0.6, 0.8
 _FEW_WORDS = 3
@@ -173,7 +173,7 @@ def _denials(text: str) -> str:
 
 
 def _plain_terms(text: str) -> list[str]:
-    return [term for term in weighty_terms(text, limit=2_000) if not any(map(str.isdigit, term))]
+    return [term for term in statement_terms(text, limit=2_000) if not any(map(str.isdigit, term))]
 
 
 def _denied(text: str) -> frozenset[str]:
@@ -262,7 +262,7 @@ def shares_nothing(text: str, source: Source) -> bool:
     names = [name for name in extract_identifiers(text) if is_exact_name(name)]
     if kept_identifiers(source.text_folded, names):
         return False
-    terms = [term for term in weighty_terms(text, limit=2_000) if not any(map(str.isdigit, term))]
+    terms = [term for term in statement_terms(text, limit=2_000) if not any(map(str.isdigit, term))]
     own = detect_language(text)
     if own != UNKNOWN and source.languages and not any(same_language(own, code) for code in source.languages):
         return not any(term in source.terms for term in terms)

@@ -16,7 +16,7 @@ from context.summary.source import PREFIX, Doubt, ParsedPoint, support_of
 from context.text.cut import split_sentences
 from context.text.exact_values import normal
 from context.text.marker_words import WITHOUT_BLANKS, Cue, find_cues, marks_of
-from context.text.terms import index_terms, weighty_terms
+from context.text.terms import index_terms, statement_terms
 from context.types import Role
 
 _JOINTS = "|".join(all_phrases(lambda one: (one.markers or {}).get("joint")))
@@ -76,7 +76,7 @@ class _Clause:
 
 @lru_cache(maxsize=2_048)
 def _clauses(text: str) -> tuple[_Clause, ...]:
-    weighty = frozenset(weighty_terms(text, limit=2_000))
+    weighty = frozenset(statement_terms(text, limit=2_000))
     parts = (part for sentence in split_sentences(text) for part in _BREAK.split(sentence))
     return tuple(_clause(part, weighty) for part in parts if part.strip())[:_MOST_CLAUSES]
 

@@ -23,7 +23,7 @@ from context.text.exact_values import (
     read_figures,
 )
 from context.text.language import UNKNOWN, detect_language, language_shares, same_language
-from context.text.terms import fold_word, index_terms, weighty_terms
+from context.text.terms import fold_word, index_terms, statement_terms
 from context.types import Role
 
 PREFIX = 5
@@ -218,12 +218,12 @@ class ParsedPoint:
         label = labelled[0] if labelled and _names_speaker(labelled[0], source) else ""
         if label:
             plain = _CITED.sub(" ", item[len(label) :]).strip()
-        terms = frozenset(weighty_terms(plain, limit=400))
+        terms = frozenset(statement_terms(plain, limit=400))
         return cls(line, source, cited, plain, label, terms)
 
     def part(self, plain: str) -> "ParsedPoint":
         """Make a point of one sentence of this point."""
-        return replace(self, plain=plain, terms=frozenset(weighty_terms(plain, limit=400)))
+        return replace(self, plain=plain, terms=frozenset(statement_terms(plain, limit=400)))
 
 
 def cited_seqs(item: str) -> Iterator[int]:

@@ -74,10 +74,10 @@ def index_terms(text: str) -> list[str]:
 
 
 def query_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
-    """List the terms of a new message: the terms of `index_terms` without the little words.
+    """List the terms of a question, without the little words of each of its likely languages.
 
     Args:
-        text: The new message.
+        text: The question, such as a new message.
         limit: The most terms, >= 2; the first and the last half of a longer list stay.
 
     Returns:
@@ -90,15 +90,13 @@ def query_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
 @lru_cache(maxsize=512)
 def _terms_of_question(text: str, limit: int) -> tuple[str, ...]:
     """List a question's terms; recall, artifacts and tools of a request ask for the same question."""
-    languages = likely_languages(text[:_DETECT_CHARS])
-    little = _ASKING.union(*(STOP_WORDS.get(code, frozenset()) for code in languages))
-    return _bounded(_terms(text, little), limit)
+    return _without_little_words(text, likely_languages(text[:_DETECT_CHARS]), limit)
 
 
-def weighty_terms(text: str, *, limit: int) -> list[str]:
-    """List the terms of a statement without the little words of its language, none where it is unsure.
+def statement_terms(text: str, *, limit: int) -> list[str]:
+    """List the terms of a statement, without the little words of its language; all where that is unsure.
 
-    A word such as "non" that is little in another language may turn a statement round.
+    In a question little words are only noise; a word such as "non" may turn a statement round.
 
     Args:
         text: The statement.
@@ -107,8 +105,12 @@ def weighty_terms(text: str, *, limit: int) -> list[str]:
     Returns:
         Each term once, in the order of first use.
     """
-    little = _ASKING | STOP_WORDS.get(detect_language(text[:_DETECT_CHARS]), frozenset())
-    return list(_bounded(_terms(text, little), limit))
+    return list(_without_little_words(text, (detect_language(text[:_DETECT_CHARS]),), limit))
+
+
+def _without_little_words(text: str, languages: Iterable[str], limit: int) -> tuple[str, ...]:
+    little = _ASKING.union(*(STOP_WORDS.get(code, frozenset()) for code in languages))
+    return _bounded(_terms(text, little), limit)
 
 
 def _bounded(found: Iterable[str], limit: int) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from context.summary.extractive.talk import label_of
 from context.summary.renewals import is_standing_order, renews, speaks_anew
 from context.summary.sections import Section
 from context.text.exact_values import DATES
-from context.text.marker_words import marks_of
+from context.text.marker_words import markers_of, marks_of
 from context.text.terms import FILLERS, content_terms, fold_word, is_pair
 
 
@@ -99,31 +99,18 @@ _KINDS = {
 }
 _VALUE = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _KINDS.items()}
 """Kinds of values, the most telling first; what is left of a statement after a kind is looked at for the next."""
-_CHANGE_WORDS = (
-    "now|new|changed?|changes|moved?|moves|postponed|rescheduled|updated?|update|instead|correction|corrected|actually|went|goes|raised|lowered|increased|reduced|dropped|(?:come|go)(?:es)? (?:down|up)|down to|up to|"
-    "jetzt|nun|neu\\w{0,2}|geändert|verschoben|korrektur|stattdessen|erhöht|gesenkt|gestiegen|doch|runter|herunter|rauf|hinauf|maintenant|nouveau|nouvelle|désormais|changé|déplacé\\w?|reporté\\w?|finalement|passe à|"
-    "ahora|nuev[oa]|cambi\\w{1,3}|movid[oa]|movió|actualiza\\w*|finalmente|sube|baja|lo deja|agora|nov[oa]|mudou|alterad[oa]|adiad[oa]|adesso|ora|nuov[oa]|cambiat[oa]|spostat[oa]|"
-    "nu|nieuwe?|gewijzigd|verzet|teraz|now[yae]|zmienion\\w|przesunięt\\w|artık|şimdi|yeni|değişti|ertelendi|теперь|сейчас|новый|новая|новое|изменил\\w*|перенес\\w+|перенёс\\w*|"
-    "тепер|зараз|нов[аеий]|змінил\\w*|перенес\\w*"
-)
-_CHANGE = re.compile(
-    rf"(?<!\w)(?:{_CHANGE_WORDS})(?!\w)|现在|现改|如今|改为|改成|改到|改了|推迟到?|提前到?|更新|变成|変更|変わ|今は|新しい|이제|지금|변경|바뀌|الآن|تغير|أصبح|עכשיו|השתנה|अब|बदल",
-    re.IGNORECASE,
-)
+_CHANGE = re.compile(marks_of("changed"), re.IGNORECASE)
 """Words of a change: no part of the thing, and proof that another speaker speaks of the same thing."""
 _MANY_TIMES = frozenset({"date", "version", "number"})
 """Values that differ from one time to the next: a change only by a word of change, or of a thing that has one."""
 _TOLD_BESIDE = frozenset({"date", "time"})
 """Values told beside other values."""
 _CHANGES_IN_OTHER_WORDS = frozenset({"money", "share", "date", "time"})
-_ONE = re.compile(
-    r"(?<!\w)(?:deadline|due|frist|abgabe\w*|stichtag|échéance|date limite|fecha límite|plazo|prazo|scadenza|termijn|termin|teslim|дедлайн\w*|срок\w*|термін\w*)(?!\w)|截止|締め切り|締切|마감|موعد|מועד|अंतिम तिथि",
-    re.IGNORECASE,
-)
+_ONE = re.compile(marks_of("deadline"), re.IGNORECASE)
+_MOVES, _TO = markers_of("moved"), markers_of("moved_to")
 _MOVED = re.compile(
-    r"(?<!\w)(?:moved|postponed|rescheduled|brought forward|verschoben|verlegt|vorgezogen|reportée?s?|déplacée?s?|avancée?s?|movid[oa]s?|pospuest[oa]s?|aplazad[oa]s?|adelantad[oa]s?|cambi\w{1,3}|adiad[oa]s?|"
-    r"antecipad[oa]s?|spostat[oa]|rinviat[oa]|anticipat[oa]|verzet|verplaatst|przesunięt\w|przełożon\w|ertelendi|перен[её]с\w+|перенесли|сдвинул\w*)(?!\w)[^.;!?]{0,40}?"
-    r"(?<!\w)(?:to|auf(?: den)?|au|à|al?|a las|para(?: as| o)?|às|alle|op|naar|na|на|tarihine)\W+\Z|(?:改到|改成|改为|推迟到?|提前到?|挪到)\s*\Z",
+    rf"(?<!\w)(?:{'|'.join(_MOVES[code] for code in _TO)})(?!\w)[^.;!?]{{0,40}}?(?<!\w)(?:{'|'.join(_TO.values())})\W+\Z|"
+    rf"(?:{'|'.join(words for code, words in _MOVES.items() if code not in _TO)})\s*\Z",
     re.IGNORECASE,
 )
 """Words before a date or time that a thing was moved to."""
