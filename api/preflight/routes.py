@@ -1,6 +1,6 @@
 """Preflight over HTTP: classification of a message, and the tenant's policy."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from api.http.call import Body, BodyCall, documented
 from api.http.errors import ProblemError, committed
 from api.http.values import check_id
 from api.preflight.decide import Conversation, Policy, load_factors, load_policy, policies, preflight_for
+from context.catalog.convert import declared, is_of_google
 from context.catalog.tools import tool_name
 from context.preflight.config import read_config, write_config
 from context.preflight.types import Preflight, RequestKind, ThinkingLevel
@@ -90,8 +91,9 @@ def classify_message(call: BodyCall) -> Response:
     request = call.body(PreflightRequest)
     if request.session_id is not None:
         check_id(request.session_id, "session_id")
-    names = tool_names(request.tools) if request.tools is not None else None
-    offered = name_tools(caller.tenant_id, request.tools or ())
+    tools = None if request.tools is None else read_tools(request.tools)
+    names = None if tools is None else list(dict.fromkeys(map(_name, tools)))
+    offered = name_tools(caller.tenant_id, tools or ())
     judged = preflight_for(
         caller.tenant_id,
         Conversation(request.session_id) if request.session_id is not None else None,
@@ -136,26 +138,30 @@ def preflight_json(found: Preflight) -> JsonObject:
     }
 
 
-def tool_names(tools: list[str | JsonObject]) -> list[str]:
-    """Name the caller's tools, each once.
+def read_tools(given: Sequence[str | JsonObject]) -> list[str | JsonObject]:
+    """Read the caller's tools: names, and definitions as a context request takes them out of containers.
 
     Raises:
         ProblemError: A tool has no name, or a name too long for every model.
     """
-    names = [tool if isinstance(tool, str) else tool_name(tool) for tool in tools]
-    long = next((place for place, name in enumerate(names) if len(name) > MAX_TOOL_NAME_CHARS), None)
-    if long is not None:
-        field = f"tools[{long}]"
-        raise ProblemError(
-            "invalid-input",
-            f"{field}: a name of more than {MAX_TOOL_NAME_CHARS} characters",
-            field=field,
-            limit=MAX_TOOL_NAME_CHARS,
-        )
-    if "" in names:
-        field = f"tools[{names.index('')}]"
-        raise ProblemError("invalid-input", f"{field}: has no name", field=field)
-    return list(dict.fromkeys(names))
+    read: list[str | JsonObject] = []
+    for place, tool in enumerate(given):
+        field = f"tools[{place}]"
+        for one in [tool] if isinstance(tool, str) else declared(tool):
+            if not isinstance(one, str) and is_of_google(one):
+                continue  # no call can hide it
+            name = _name(one)
+            if not name:
+                raise ProblemError("invalid-input", f"{field}: has no name", field=field)
+            if len(name) > MAX_TOOL_NAME_CHARS:
+                message = f"{field}: a name of more than {MAX_TOOL_NAME_CHARS} characters"
+                raise ProblemError("invalid-input", message, field=field, limit=MAX_TOOL_NAME_CHARS)
+            read.append(one)
+    return read
+
+
+def _name(tool: str | JsonObject) -> str:
+    return tool if isinstance(tool, str) else tool_name(tool)
 
 
 def attachment_kinds(attachments: list[str | JsonObject] | tuple[()]) -> list[str]:

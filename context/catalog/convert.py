@@ -175,7 +175,7 @@ def convert_tools(tools: Sequence[JsonObject], wire: Wire, model: str) -> Conver
         The definitions, and the parts without a place in the format.
     """
     done, form, family = ConvertedTools(), format_of(wire), family_of(model)
-    for tool in (each for given in tools for each in _declared(given)):
+    for tool in (each for given in tools for each in declared(given)):
         if _is_foreign(tool, form, family):
             kind = str(tool.get("type") or next(iter(tool)))[:40]
             done.lose(LossKind.CONTENT, f"the tool {kind} of another provider was left out")
@@ -184,8 +184,15 @@ def convert_tools(tools: Sequence[JsonObject], wire: Wire, model: str) -> Conver
     return done
 
 
-def _declared(tool: JsonObject) -> Iterator[JsonObject]:
-    """Take the functions out of a container of Gemini or Bedrock; no supported format has such containers."""
+def declared(tool: JsonObject) -> Iterator[JsonObject]:
+    """Take the functions out of a container of Gemini or Bedrock; no supported format has such containers.
+
+    Args:
+        tool: A definition of any format.
+
+    Yields:
+        The functions, and what the container holds beside them; any other definition as it is.
+    """
     if isinstance(spec := tool.get(_BEDROCK), dict):
         schema = spec.get("inputSchema")
         yield {**spec, "inputSchema": schema.get("json", schema) if isinstance(schema, dict) else None}
@@ -215,6 +222,11 @@ def _lower(schema: object) -> object:
     }
 
 
+def is_of_google(tool: JsonObject) -> bool:
+    """Tell whether a definition without type and name is of tools run by Google."""
+    return bool(tool) and _OF_GOOGLE.issuperset(tool)
+
+
 def _is_foreign(tool: JsonObject, form: Format, family: ModelFamily) -> bool:
     """Tell whether a tool is run by the provider of another format."""
     kind = tool.get("type")
@@ -222,9 +234,7 @@ def _is_foreign(tool: JsonObject, form: Format, family: ModelFamily) -> bool:
         if form.is_chat and family in _TAKE_GOOGLES:
             return False
         is_nameless = not any(key in tool for key in ("name", "function", "custom"))
-        return bool(tool) and (
-            _OF_GOOGLE.issuperset(tool) or (is_nameless and family is not ModelFamily.OTHER)
-        )
+        return is_of_google(tool) or (bool(tool) and is_nameless and family is not ModelFamily.OTHER)
     if kind == _OF_KIMI:
         return not form.is_chat or family is not ModelFamily.OTHER
     owners = [owner for owner in FORMATS.values() if owner is not form and owner.tools.is_own(kind)]

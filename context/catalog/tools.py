@@ -329,6 +329,7 @@ _RUN_BY = {
     "bash_code_execution": "code_execution",
     "text_editor_code_execution": "code_execution",
     "x_search": "web_search",
+    "code_interpreter": "code_execution",
 }
 """Call names in history with the name of the tool behind each."""
 
@@ -396,4 +397,4 @@ def pinned_tools(names: Iterable[str], called: Collection[str], wire: Wire) -> f
 
 
 def _is_version(rest: str) -> bool:
-    return re.fullmatch(r"\d{8}|preview(?:_.*)?|use_preview|use", rest) is not None
+    return re.fullmatch(r"\d{8}|\d{4}_\d\d_\d\d|preview(?:_.*)?|use_preview|use", rest) is not None

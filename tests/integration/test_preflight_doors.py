@@ -58,6 +58,31 @@ def test_one_message_gets_one_answer(client: TestClient, message: str) -> None:
         assert sent == told["tool_allowlist"]
 
 
+CONTAINERS: dict[str, list[dict[str, Any]]] = {
+    "of Gemini": [{"functionDeclarations": [tool["function"] for tool in TOOLS]}, {"googleSearch": {}}],
+    "of Bedrock": [
+        {"toolSpec": {"name": name, "description": text, "inputSchema": {"json": {"type": "object"}}}}
+        for name, text in NAMES.items()
+    ],
+}
+
+
+@pytest.mark.parametrize("tools", CONTAINERS.values(), ids=CONTAINERS)
+def test_tools_in_containers_get_one_answer_too(client: TestClient, tools: list[dict[str, Any]]) -> None:
+    asked = {
+        "model": "gemini-2.5-pro",
+        "messages": [{"role": "user", "content": "hey there"}],
+        "tools": tools,
+    }
+    served = client.post("/v1/sessions/new/context", json={**ASK, **asked}).json()
+    told = outside(client, "hey there", tools=tools)
+    assert told["tool_allowlist"] == served["preflight"]["tool_allowlist"]
+    assert [each["function"]["name"] for each in served["tools"] if "function" in each] == told[
+        "tool_allowlist"
+    ]
+    assert {"googleSearch": {}} not in tools or {"googleSearch": {}} in served["tools"]
+
+
 def test_the_tool_that_the_words_point_at_stays_at_both(client: TestClient) -> None:
     assert "get_weather" in outside(client, MESSAGES[0])["tool_allowlist"]
     assert "lookup_order" in outside(client, MESSAGES[1])["tool_allowlist"]

@@ -133,6 +133,8 @@ TOOLS: list[Any] = [
     {"type": "web_search_20250305", "name": "web_search"},
     {"type": "code_execution_20250825", "name": "code_execution"},
     {"type": "computer_use_preview"},
+    {"type": "file_search_2026_02_01"},
+    {"type": "code_execution"},
     CHAT,
 ]
 NAMES = [name for name in map(tool_name, TOOLS) if name]
@@ -160,9 +162,15 @@ def test_tools_that_the_provider_ran_itself_are_called_as_well() -> None:
 
 
 def test_a_call_of_responses_pins_its_tool_in_any_version() -> None:
-    items = [{"type": "web_search_call", "id": "ws_1"}, {"type": "computer_call", "id": "c", "call_id": "c"}]
+    items = [
+        {"type": "web_search_call", "id": "ws_1"},
+        {"type": "computer_call", "id": "c", "call_id": "c"},
+        {"type": "file_search_call", "id": "fs_1"},
+        {"type": "code_interpreter_call", "id": "ci_1", "code": "1"},
+    ]
     pinned = pinned_tools(NAMES, called_names(stored(items, Wire.RESPONSES)), Wire.RESPONSES)
-    assert pinned >= {"web_search_preview", "computer_use_preview"}
+    own = {"web_search_preview", "computer_use_preview", "file_search_2026_02_01", "code_execution"}
+    assert pinned >= own
     assert "find" not in pinned
 
 
