@@ -14,6 +14,7 @@ from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
 from models.recall.settings import RecallSettings
 from models.recall.user import switch_user_recall
 from models.scope import Scope
+from tests.integration.works import make_due
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.recall import index_session
 from workers.jobs.wake import key_passages, wake_sessions
@@ -53,6 +54,7 @@ def index(tenant_id: UUID, session_ids: Sequence[str]) -> None:
                 work = find_work(Scope(db, tenant_id), WorkKind.RECALL, session_id)
             if work is None or work.state != WorkState.READY:
                 break
+            make_due()
             run_work(work.work_id, handlers, WorkerSettings())
 
 

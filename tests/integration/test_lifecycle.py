@@ -15,7 +15,7 @@ from llm.failures import Cause, LlmFailure
 from models import database as session
 from models.due_work.queue import Claim, WorkKind, WorkState, finish
 from models.ledger.caps import BudgetDeniedError, Denial
-from tests.integration.works import QUICK, commit_work, state
+from tests.integration.works import QUICK, commit_work, make_due, state
 from workers.jobs.lifecycle import LEASE_LOST, NOT_DUE, Handler, backoff_s, run_work
 from workers.settings import WorkerSettings
 
@@ -115,11 +115,6 @@ def test_a_failure_of_its_own_is_tried_again_later_and_given_up_in_the_end(
         make_due()
     dead = state(tenant_id)
     assert (dead.state, dead.last_error, dead.last_outcome) == (WorkState.DEAD, "KeyError", "given up")
-
-
-def make_due() -> None:
-    with session.transaction() as db:
-        db.execute(text("update due_work set due_at = now()"))
 
 
 def postgres_says(code: str | None) -> DBAPIError:

@@ -21,6 +21,7 @@ from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_
 from models.ledger.caps import Caps
 from models.scope import Scope
 from tests.integration.planning import CATALOG, MODEL, Planning, tools_of
+from tests.integration.works import make_due
 from tests.unit.tool_plans.catalogs import MULTI_INTENT, SMALL_GUIDE
 from workers.jobs.lifecycle import LEASE_LOST, Handler, run_work
 from workers.jobs.tool_plan import make_plan
@@ -194,8 +195,7 @@ def test_a_plan_that_waited_too_long_is_given_up_visibly(room: Planning) -> None
 def test_a_plan_that_expires_keeps_its_last_error_and_what_it_cost(room: Planning) -> None:
     plan_id = room.ask("draft a blog")
     room.do(plan_id, Mode.UNAVAILABLE)
-    with session.transaction() as db:
-        db.execute(text("update due_work set due_at = now()"))
+    make_due()
     assert room.do(plan_id, wait_s=0) == "expired"
     plan = room.plan(plan_id)
     assert "retry-backoff (server)" in str(plan.failure_detail)

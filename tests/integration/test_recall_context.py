@@ -20,6 +20,7 @@ from models.scope import Scope
 from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.summarizing import SESSION, Model, Room
+from tests.integration.works import make_due
 from workers.jobs.lifecycle import run_work
 from workers.jobs.recall import index_session
 from workers.settings import WorkerSettings
@@ -58,6 +59,7 @@ def index(room: Room) -> None:
     """Do the work that the summary made due, until there is no more of it."""
     handlers = {WorkKind.RECALL: lambda held: index_session(held, settings=RecallSettings())}
     while (work := work_of(room)).state == WorkState.READY:
+        make_due()
         run_work(work.work_id, handlers, WorkerSettings())
 
 

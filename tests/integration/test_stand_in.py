@@ -16,6 +16,7 @@ from models import database as session
 from models.conversations.summary import STAND_IN, SummaryState
 from models.due_work.operator import list_refused
 from tests.integration.summarizing import MODEL, THRESHOLDS, Model, Room
+from tests.integration.works import make_due
 from workers.jobs.summarize import summarize_session
 
 DOWN = LlmFailure(Cause.SERVER, "upstream is down", status=503)
@@ -62,8 +63,7 @@ def test_a_model_that_is_down_is_stood_in_for_once_and_asked_again(room: Room) -
     assert room.run(Model(DOWN)).startswith("put off")
     assert methods(room) == [(STAND_IN, "active")]
     covered = room.standing.session.summarized_seq
-    with session.transaction() as db:
-        db.execute(text("update due_work set due_at = now()"))
+    make_due()
     assert room.run(Model(DOWN)).startswith("put off")
     assert methods(room) == [(STAND_IN, "active")]
     assert room.standing.session.summarized_seq == covered
@@ -72,8 +72,7 @@ def test_a_model_that_is_down_is_stood_in_for_once_and_asked_again(room: Room) -
 def test_the_models_next_accepted_summary_replaces_it_and_covers_the_same_messages(room: Room) -> None:
     room.run(Model(DOWN))
     covered = room.standing.session.summarized_seq
-    with session.transaction() as db:
-        db.execute(text("update due_work set due_at = now()"))
+    make_due()
     model = Model()
     assert room.run(model).startswith("activated version 2")
     assert "[1] " in model.prompts[0], "the model reads what was covered meanwhile"
@@ -88,8 +87,7 @@ def test_more_turns_during_an_outage_are_covered_too(room: Room) -> None:
     covered = room.standing.session.summarized_seq
     room.add_turns(12)
     shrink(room)
-    with session.transaction() as db:
-        db.execute(text("update due_work set due_at = now()"))
+    make_due()
     room.run(Model(DOWN))
     assert room.standing.session.summarized_seq > covered
     assert [method for method, _ in methods(room)] == [STAND_IN, STAND_IN]
@@ -186,8 +184,7 @@ def test_an_answer_has_room_for_what_is_asked_and_a_loop_gets_no_more(room: Room
 
 def test_an_outage_in_the_second_call_does_not_cost_the_refused_first_once_more(room: Room) -> None:
     assert room.run(Model(MADE_UP, DOWN)).startswith("put off")
-    with session.transaction() as db:
-        db.execute(text("update due_work set due_at = now()"))
+    make_due()
     model = Model()
     assert room.run(model).startswith("activated")
     assert [request.summary_input.aggressive for request in model.asked if request.summary_input] == [True]

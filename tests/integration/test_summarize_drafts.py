@@ -18,6 +18,7 @@ from models.ledger.caps import Caps
 from models.providers.context_limit import find_limit
 from models.scope import Scope
 from tests.integration.summarizing import MODEL, Model, Room
+from tests.integration.works import make_due
 from workers.jobs.lifecycle import LeaseLostError
 
 SMALL: dict[str, Any] = {"summarizer_window_tokens": 3_000, "summarizer_max_output_tokens": 500}
@@ -51,11 +52,6 @@ def long_room(tenant_id: UUID) -> Room:
 def parts() -> int:
     with session.read_transaction() as db:
         return int(db.execute(text("select count(*) from summary_part")).scalar_one())
-
-
-def make_due() -> None:
-    with session.transaction() as db:
-        db.execute(text("update due_work set due_at = now()"))
 
 
 def chunk_of(prompt: str) -> str:

@@ -90,6 +90,12 @@ def take_next(
     return claim_next(db, kinds, turns or Turns(), isolated=True, lease_s=20, max_crashes=MAX_CRASHES).held
 
 
+def make_due() -> None:
+    """Make all work due at once: a test waits for no pause."""
+    with session.transaction() as db:
+        db.execute(text("update due_work set due_at = now()"))
+
+
 def commit_work(tenant: UUID) -> int:
     """Make a session's summary due for good, and say which work that is."""
     with session.transaction() as db:
