@@ -23,7 +23,8 @@ from api.http.call import BodyCall, EndlessCall, Parameters, callers, key_of
 from api.http.errors import ProblemError
 from api.http.head_limits import END
 from api.settings import EVENTS_PATH, api_settings
-from models.database import database_now, read_transaction, trouble_of
+from models.database import database_now, read_transaction
+from models.database_errors import trouble_of
 from models.due_work.operator import Event, list_unfinished, read_events
 from models.due_work.queue import DueWork, WorkKind, WorkState
 from models.scope import Scope

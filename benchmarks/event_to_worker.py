@@ -44,7 +44,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     with Stack() as stack, psycopg.connect(stack.at.database_url, autocommit=True) as database:
         os.environ["AFTERTURN_DATABASE_URL"] = stack.at.database_url
-        from models.database import transaction  # noqa: PLC0415 (settings are read when first needed)
+        from models.database import transaction  # noqa: PLC0415 (settings are read when first needed
         from models.due_work.queue import WorkKind, enqueue, find_work  # noqa: PLC0415
         from models.tenants.tenant import ensure_tenant  # noqa: PLC0415
 

@@ -9,12 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import CursorResult, Executable
 
-from models.database import (
-    Transaction,
-    best_effort_transaction,
-    read_transaction,
-    transaction,
-)
+from models.database import Transaction, best_effort_transaction, read_transaction, transaction
 from models.encryption.keys import TextCipher
 
 

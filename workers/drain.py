@@ -21,7 +21,7 @@ from types import FrameType
 
 import structlog
 
-from models.database import facts_of
+from models.database_errors import facts_of
 from models.due_work.fair_claim import Next
 from models.due_work.kinds import WorkKind, WorkQueue
 from models.due_work.queue import Claim

@@ -20,7 +20,8 @@ from llm.gateway import complete
 from llm.settings import EXTRACTIVE, llm_settings
 from models.artifacts.settings import artifact_settings
 from models.conversations.settings import compression_settings
-from models.database import database_now, facts_of, read_transaction, transaction
+from models.database import database_now, read_transaction, transaction
+from models.database_errors import facts_of
 from models.due_work.fair_claim import Next, Turns, claim_next, find_shares
 from models.due_work.kinds import WorkQueue
 from models.due_work.operator import redrive

@@ -18,7 +18,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from llm.settings import llm_settings
-from models.database import kind_of, transaction
+from models.database import transaction
+from models.database_errors import kind_of
 from models.due_work.heartbeat import ARTIFACT_PROMPT, beat, show_pool
 from models.ledger.caps import DETAIL, told
 from models.ledger.settings import budget_settings

@@ -18,13 +18,8 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Connected
 
 from context.errors import AfterturnError, InvalidInputError
-from models.database import (
-    OutcomeUnknownError,
-    Trouble,
-    facts_of,
-    kind_of,
-    trouble_of,
-)
+from models.database import OutcomeUnknownError
+from models.database_errors import Trouble, facts_of, kind_of, trouble_of
 from models.scope import Scope
 
 log = structlog.get_logger()

@@ -21,7 +21,7 @@ from structlog.contextvars import bind_contextvars, clear_contextvars, get_conte
 from api.http.process_group import group
 from api.settings import EVENTS_PATH, MCP_PATH
 from models.base_settings import RELEASE
-from models.database import facts_of
+from models.database_errors import facts_of
 from models.telemetry.tracing import sampled_trace_id, span
 
 OWN_PATHS = frozenset({MCP_PATH})

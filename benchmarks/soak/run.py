@@ -121,7 +121,7 @@ def settings(model_url: str) -> dict[str, str]:
 def make_tenants(stack: Stack, plan: Plan, book: Book, began: float) -> list[list[Tenant]]:
     """Some tenants for each client, each with a key."""
     os.environ["AFTERTURN_DATABASE_URL"] = stack.at.database_url
-    from models.database import transaction  # noqa: PLC0415 (its settings are read when it is first used)
+    from models.database import transaction  # noqa: PLC0415 (its settings are read when it is first used
 
     made = []
     for client in range(plan.clients):

@@ -25,8 +25,8 @@ from sqlalchemy.orm import aliased
 
 from models.conversations.summary import STAND_IN, Summary, SummaryState
 from models.database import Transaction
-from models.due_work.errors import readable
 from models.due_work.queue import DueWork, WorkKind, WorkState
+from models.due_work.sealed_errors import readable
 from models.encryption.keys import TextCipher, TextForgottenError, TextUnavailableError
 from models.scope import Scope
 

@@ -36,9 +36,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey, Timestamp, json_of, json_rows
 from models.database import Transaction
-from models.due_work.errors import MOST_CHARS, readable, seal_error
 from models.due_work.heartbeat import LossRules, count_end
 from models.due_work.kinds import WorkKind, WorkState
+from models.due_work.sealed_errors import MOST_CHARS, readable, seal_error
 from models.scope import Scope
 from models.telemetry.tracing import present_trace
 

@@ -33,8 +33,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from models.base import Base, TenantKey, Timestamp
 from models.conversations.session import Session
 from models.database import Transaction
-from models.due_work.errors import seal_detail
 from models.due_work.queue import DueWork
+from models.due_work.sealed_errors import seal_detail
 from models.ledger.caps import BudgetDeniedError, Caps, Denial, next_day
 from models.providers.context_limit import outdo_limits
 from models.scope import Scope

@@ -28,7 +28,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from models.database import facts_of, kind_of
+from models.database_errors import facts_of, kind_of
 from models.telemetry.tracing import add_trace
 
 PATIENCE_MS = 200

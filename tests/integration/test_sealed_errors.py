@@ -12,8 +12,8 @@ from afterturn.work import app as work_commands
 from context.shadow.facts import pack
 from llm.failures import Cause, LlmFailure
 from models import database as session
-from models.due_work.errors import UNREADABLE
 from models.due_work.queue import WorkKind, WorkState, claim, enqueue, find_work, retry_later
+from models.due_work.sealed_errors import UNREADABLE
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
 from models.rekeying.columns import COLUMNS, count_cells

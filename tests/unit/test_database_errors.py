@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from models.database import INNOCENT, Trouble, trouble_of
+from models.database_errors import INNOCENT, Trouble, trouble_of
 
 STATES = {
     Trouble.AWAY: "08000 08001 08003 08004 08006 57P01 57P02 57P03 57P04 57P05 25P03 25P04",

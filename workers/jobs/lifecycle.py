@@ -13,7 +13,8 @@ from structlog.contextvars import bound_contextvars
 
 from context.errors import AfterturnError
 from llm.failures import LlmFailure
-from models.database import INNOCENT, Trouble, facts_of, kind_of, transaction, trouble_of
+from models.database import transaction
+from models.database_errors import INNOCENT, Trouble, facts_of, kind_of, trouble_of
 from models.due_work.heartbeat import LossRules
 from models.due_work.queue import Claim, WorkKind, claim, renew, retry_later
 from models.due_work.waiting import WaitsFor, note_denial, note_wait

@@ -18,7 +18,8 @@ from models.artifacts.summary_cache import evict, expire
 from models.conversations.recount import recount_old_sessions
 from models.conversations.served_window import drop_old_windows
 from models.conversations.settings import served_window_settings
-from models.database import Transaction, database_now, kind_of, read_transaction, transaction
+from models.database import Transaction, database_now, read_transaction, transaction
+from models.database_errors import kind_of
 from models.due_work.heartbeat import forget_older_than
 from models.due_work.queue import Claim, finish
 from models.due_work.waiting import find_capped, release_capped, release_outdated

@@ -204,7 +204,7 @@ GUARDS = (
     ),
     Guard(
         "logs: an error is told by its kind",
-        "models/database.py",
+        "models/database_errors.py",
         'facts: dict[str, Any] = {"error": kind_of(error), "where": where(error)}',
         'facts: dict[str, Any] = {"error": str(error), "where": where(error)}',
         ("tests/integration/test_process_logs.py",),

@@ -19,7 +19,7 @@ GUARDS = (
     ),
     Guard(
         "work: a full disk is not its fault",
-        "models/database.py",
+        "models/database_errors.py",
         '    "53": Trouble.FULL,\n',
         "",
         (),
