@@ -29,8 +29,8 @@ from models.scope import Scope
 
 log = structlog.get_logger()
 
-FITTING_SHARE = 0.7
-"""Share of the room below which raw history is shown whole, without any search."""
+FITTING_SHARE, FITTING_WITH_RECALL_SHARE = 0.7, 0.9
+"""Shares of the room up to which raw history fits for certain: alone, and beside summary and recall."""
 
 NEWEST_SHARE = 0.5
 """Share of the room above which the newest turn may not fit, and is searched too."""
@@ -78,14 +78,23 @@ class RecallQuestion:
     @cached_property
     def search_through(self) -> int:
         """Last message possibly outside of the window; a small newest turn is always shown."""
-        fits = self.unread is None and self.raw_tokens <= self.room_tokens * FITTING_SHARE
-        if fits or not self.tail:
+        if self._fits or not self.tail:
             return self.session.tail_from
         starts = [place for place, message in enumerate(self.tail) if message.starts_turn]
         newest = self.tail[starts[-1] if starts else 0 :]
         if count_of(newest).tokens > min(self.room_tokens, self.budget.input_tokens) * NEWEST_SHARE:
             return self.session.last_seq
         return max(newest[0].seq - 1, self.session.tail_from)
+
+    @property
+    def _fits(self) -> bool:
+        """Whether raw history is shown for certain: recall never displaces turns that were not searched."""
+        beside = self.session.summary_tokens + self.limits.tokens
+        return (
+            self.unread is None
+            and self.raw_tokens <= self.room_tokens * FITTING_SHARE
+            and self.raw_tokens + beside <= self.room_tokens * FITTING_WITH_RECALL_SHARE
+        )
 
     @property
     def search_tokens(self) -> int:

@@ -75,8 +75,8 @@ def put_in_place(
     return [whole.get(message.seq, message) for message in before], tuple(shown)
 
 
-FITS_AGAIN = 0.9
-"""Share of the room that a session may fill for its hidden history to come back: a summary is due at less."""
+FITS_AGAIN = 0.75
+"""Share of the room that a session may fill for its hidden history to come back; more is cut again soon."""
 
 
 @dataclass(frozen=True)

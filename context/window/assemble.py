@@ -174,7 +174,7 @@ class _Assembly:
         reserve = 0 if notes else self._reserve_for_talk(left)
         left -= reserve
         needed = self._rest_cost() + (0 if notes else self._price_notes(self.versions.whole))
-        left = self.recall.take(left, free=left - needed)
+        left = self.recall.take(left, free=left - needed, spares_turns=self._is_steady)
         if not notes:
             left = self._take_short_notes(left, everything_fits=needed <= left)
         left = self.shelf.take(left, self._rest_cost)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from context.artifact_plans.strategies import NO_ROOM
 from context.conversation.transcript import LineKind, RenderedLine, RenderLimits, render_transcript
@@ -26,6 +26,9 @@ from context.window.types import (
 
 NEAR_SHARE = 0.5
 """Largest share of the room for near passages before brief notes."""
+
+SPARED_SHARE = 0.4
+"""Share of recall's least size that is enough beside raw turns that fit and stand in a provider's cache."""
 
 
 class RecallParts:
@@ -66,13 +69,19 @@ class RecallParts:
         self.own, self._has_near = Recalled(cap=cap, roomy=True), True
         return self._choose(left, cap)
 
-    def take(self, left: int, *, free: int) -> int:
+    def take(self, left: int, *, free: int, spares_turns: bool) -> int:
         """Choose recalled blocks before older turns, so that a tail of small talk cannot starve recall.
 
         The user's other sessions have a share of their own: before the session's own recall if they cover
         more of the question, else of the room left by it.
+
+        Args:
+            left: The room beside what must be sent and the newest turns.
+            free: Tokens of it that older turns and the summary leave; negative where they do not fit.
+            spares_turns: True for a beginning in a provider's cache: a little recall beside all raw turns is
+                better than more recall behind a cut.
         """
-        takes = [self._take_own, self._take_user]
+        takes = [partial(self._take_own, spares_turns=spares_turns), self._take_user]
         for take in reversed(takes) if self._user.offer.goes_first else takes:
             rest = take(left, free)
             left, free = rest, free - (left - rest)
@@ -99,10 +108,13 @@ class RecallParts:
         before = self.own.cost
         return freed + self._choose(before, before - max(tokens - freed, 0))
 
-    def _take_own(self, left: int, free: int) -> int:
+    def _take_own(self, left: int, free: int, *, spares_turns: bool) -> int:
         limits = self._own.offer.limits
         if self._has_near:
             return left
+        if spares_turns and limits.tokens * SPARED_SHARE <= free < limits.tokens:
+            self.own = Recalled(cap=limits.tokens)
+            return self._choose(left, free)
         self.own = Recalled(cap=min(limits.cap(left, free), left), roomy=free >= limits.tokens)
         return self._choose(left, self.own.cap)
 
