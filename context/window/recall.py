@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from context.artifact_plans.strategies import NO_ROOM
 from context.conversation.transcript import LineKind, RenderedLine, RenderLimits, render_transcript
@@ -81,9 +81,9 @@ class RecallParts:
             spares_turns: True for a beginning in a provider's cache: a little recall beside all raw turns is
                 better than more recall behind a cut.
         """
-        takes = [partial(self._take_own, spares_turns=spares_turns), self._take_user]
+        takes = (self._take_own, self._take_user)
         for take in reversed(takes) if self._user.offer.goes_first else takes:
-            rest = take(left, free)
+            rest = take(left, free, spares_turns)
             left, free = rest, free - (left - rest)
         return left
 
@@ -108,7 +108,7 @@ class RecallParts:
         before = self.own.cost
         return freed + self._choose(before, before - max(tokens - freed, 0))
 
-    def _take_own(self, left: int, free: int, *, spares_turns: bool) -> int:
+    def _take_own(self, left: int, free: int, spares_turns: bool) -> int:
         limits = self._own.offer.limits
         if self._has_near:
             return left
@@ -118,7 +118,7 @@ class RecallParts:
         self.own = Recalled(cap=min(limits.cap(left, free), left), roomy=free >= limits.tokens)
         return self._choose(left, self.own.cap)
 
-    def _take_user(self, left: int, free: int) -> int:
+    def _take_user(self, left: int, free: int, _spares_turns: bool) -> int:
         limits = self._user.offer.limits
         self.user = Recalled(cap=min(limits.share_of(left, free), left), roomy=free >= limits.tokens)
         return self._choose_user(left, self.user.cap)

@@ -38,7 +38,7 @@ def talk(tenant_id: UUID) -> Room:
 @pytest.mark.usefixtures("talk")
 @pytest.mark.parametrize("budget", [300, 500, 700, 800, 900, 1_000, 1_200, 1_400, 2_000, None])
 def test_more_room_never_hides_the_end_of_a_rule(client: TestClient, budget: int | None) -> None:
-    room = {"budget": budget} if budget else {}
+    room: dict[str, Any] = {"budget": budget} if budget else {}
     answer = read(client, "May the washing machine run after 22:00?", **room)
     assert any("is gone" in words(message) for message in answer["messages"][:-1])
 
