@@ -213,9 +213,16 @@ def _digest(event: TurnCompleted) -> bytes:
 
 
 def _plausible(completed_at: datetime | None) -> tuple[datetime | None, tuple[str, ...]]:
+    """Return a time in UTC: the database refuses zones that are 16 hours or more from it.
+
+    Returns:
+        None for a time that cannot be, with a note.
+    """
     ahead = timedelta(seconds=api_settings().max_future_s)
-    if completed_at is None or EARLIEST <= completed_at <= datetime.now(UTC) + ahead:
-        return completed_at, ()
+    if completed_at is None:
+        return None, ()
+    if EARLIEST <= completed_at <= datetime.now(UTC) + ahead:
+        return completed_at.astimezone(UTC), ()
     where = "before 1970" if completed_at < EARLIEST else "in the future"
     return None, (f"completed_at lies {where}; the time of receipt counts instead",)
 

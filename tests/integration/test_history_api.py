@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -175,6 +176,18 @@ def test_turns_from_before_a_reset_are_read_and_say_so(client: TestClient, read:
     assert [(turn["turn_index"], turn["generation"]) for turn in answer["turns"]] == [(10, 1), (11, 2)]
     newest = answer["turns"][1]
     assert (newest["model"], newest["completed_at"]) == ("m", "2026-01-02T03:04:05+00:00")
+
+
+@pytest.mark.parametrize("zone", ["+23:59", "-23:59", "+16:00", "-15:59", "+05:45"])
+def test_a_turn_keeps_its_time_from_any_zone(client: TestClient, zone: str) -> None:
+    """The database refuses zones that are 16 hours or more from UTC."""
+    at = f"2026-01-02T03:04:05{zone}"
+    turn = {"messages": [{"role": "user", "content": "Hello"}], "completed_at": at}
+    assert client.post("/v1/sessions/s1/turns", json={**turn, "turn_id": "t1"}).status_code == 202
+    line = json.dumps({**turn, "turn_id": "t2", "session_id": "s1"})
+    assert client.post("/v1/turns", content=line).status_code == 200
+    shown = [one["completed_at"] for one in client.get(PATH).json()["turns"]]
+    assert shown == [datetime.fromisoformat(at).astimezone(UTC).isoformat()] * 2
 
 
 def test_a_hole_in_the_log_hides_no_turn_beside_it(read: Reader) -> None:
