@@ -101,7 +101,7 @@ DOORS: Mapping[Way, Door] = {
     ),
     ("DELETE", f"{SESSION}/messages/{{seq}}"): Door("write"),
     ("DELETE", SESSION): Door("write"),
-    ("DELETE", "/v1/users/{user_id:path}"): Door("write", frozenset({200, 404})),
+    ("DELETE", "/v1/users/{user_id}"): Door("write", frozenset({200, 404})),
     ("POST", "/v1/attachments"): Door(
         "write", OWN_ROWS, {"content": "A text of mine.", "session_id": "{session_id}"}
     ),
@@ -221,8 +221,7 @@ def _leaves(routes: Iterable[Any]) -> Iterator[Any]:
 def filled(value: Any, ids: Ids) -> Any:
     """Put ids where a value names them in braces."""
     if isinstance(value, str):
-        named = value.replace(":path}", "}")
-        return named.format(**vars(ids)) if named.startswith("{") or "/{" in named else named
+        return value.format(**vars(ids)) if value.startswith("{") or "/{" in value else value
     if isinstance(value, list):
         return [filled(item, ids) for item in value]
     if isinstance(value, dict):
