@@ -4,9 +4,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.statements import read_statements, shorten
@@ -24,8 +25,8 @@ _LEAST_BYTES = 40
 _FAR = 20
 """Number of messages after a question searched in a crowd."""
 _PAIR, _CROWD_SHARE = 2, 0.1
-_LEAST_BOND, _NAMES_ASKER, _WAS_ASKED = 2, 3, 2
-"""In a crowd: the least bond between question and answer in shared terms, and what names count for."""
+_LEAST_BOND, _NAMES_ASKER, _WAS_ASKED, _NEXT = 2, 3, 2, 1
+"""The least bond between question and answer in shared terms, and what names and the next place count for."""
 _NAME_CHARS = 48
 _MARKED_FIRST = re.compile(r"\s*@?([^\n,:;>，、：]{1,48}?)\s?[,:;>，、：]")
 _BARE_FIRST = re.compile(r"\s*(@?)(\S{2,48})(?=\s)")
@@ -154,7 +155,8 @@ class Talk:
             return None
         best: tuple[int, SpokenAnswer] | None = None
         least = _LEAST_BOND if self.is_crowd else 0
-        for other, bond in self._answering(asked, question):
+        answering = self._replies(asked, terms) or self._answering(asked, question)
+        for other, bond in answering:
             for statement in other.statements[: 2 * _LOOKED_AT]:
                 if is_question(statement):
                     continue
@@ -177,25 +179,40 @@ class Talk:
             asked.place + 1 : asked.place + 1 + (_FAR if self.is_crowd else 2 * _LOOKED_AT)
         ]
         others = [one for one in following if one.line.speaker != asker]
-        if self._is_pair and (reply := self._next_reply(asked)):
-            others = [reply]
         for place, one in enumerate(others):
             named = self._addressed[one.place]
             is_sought = one.line.speaker == sought
             may_answer = named == asker or (named is None and place < _LOOKED_AT)
             if may_answer and (sought is None or is_sought):
-                yield one, _NAMES_ASKER * (named == asker) + _WAS_ASKED * is_sought
+                is_next = place == 0 and not self.is_crowd
+                yield one, _NAMES_ASKER * (named == asker) + _WAS_ASKED * is_sought + _NEXT * is_next
 
     @cached_property
     def _is_pair(self) -> bool:
-        """Tell whether two people speak, and no model."""
-        return not self.has_assistant and len({one.line.speaker for one in self.spoken}) == _PAIR
+        """Tell whether two speak, with or without a model."""
+        return len({one.line.speaker for one in self.spoken}) == _PAIR
 
-    def _next_reply(self, asked: Spoken) -> Spoken | None:
-        """Return the very next words, if the other says something beside a question."""
-        reply = next(iter(self.spoken[asked.place + 1 : asked.place + 2]), asked)
-        says = reply.line.speaker != asked.line.speaker and not all(map(is_question, reply.statements))
-        return reply if says else None
+    def _replies(self, asked: Spoken, terms: Collection[str]) -> list[tuple[Spoken, int]]:
+        """Find the reply to a question in a talk of two: the very next that says something.
+
+        A later reply answers only where the next one puts the question off, and only with words of the question.
+        """
+        replies = list(self._runs_of_other(asked)) if self._is_pair else []
+        if not replies or not _puts_off(replies[0]):
+            return [(one, 0) for one in replies[:1]]
+        is_bound = (len(terms.intersection(content_terms(one.line.text))) >= _LEAST_BOND for one in replies)
+        later = (one for one, is_close in zip(replies, is_bound, strict=True) if is_close and not _puts_off(one))
+        return [(next(later, replies[0]), 0)]
+
+    def _runs_of_other(self, asked: Spoken) -> Iterator[Spoken]:
+        """Yield what the other of two says each time: of the steps of a model the last words, of a person the first."""
+        following = self.spoken[asked.place + 1 : asked.place + 1 + 2 * _LOOKED_AT]
+        for speaker, said in groupby(following, key=lambda one: one.line.speaker):
+            if speaker == asked.line.speaker:
+                continue
+            telling = [one for one in said if not all(map(is_question, one.statements))]
+            if telling:
+                yield telling[-1 if telling[0].line.role is Role.ASSISTANT else 0]
 
     @cached_property
     def _speakers(self) -> Mapping[str, str]:
@@ -219,6 +236,12 @@ class Talk:
             if who not in {None, speaker} and (is_marked or is_nick):
                 return who
         return None
+
+
+def _puts_off(reply: Spoken) -> bool:
+    """Tell whether words only promise to find out: "I will ask tonight", without any figure."""
+    text = reply.line.text
+    return Cue.OPEN in find_cues(text) and not any(map(str.isdigit, text))
 
 
 def name_of(speaker: str) -> str:

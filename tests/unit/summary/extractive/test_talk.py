@@ -196,3 +196,60 @@ def test_the_objective_is_the_wish_and_no_greeting(greeting: str, wish: str) -> 
     ]
     talk = Talk.of(render_transcript(number(map(make_message, bodies))))
     assert talk.first_by_user is talk.spoken[2]
+
+
+TWO = [
+    # an order between, whose report shares a word with an earlier question
+    (["How much is the ticket?", "22 euros.", "Book it.", "The ticket is booked for 19 September."], 0, "22 euros."),
+    (["Who wrote that test?", "Ottoline Marsh, commit 4be19c07.", "Set the timeout to 5.", "All seven tests pass with timeout=5."], 0, "Ottoline Marsh, commit 4be19c07."),
+    (["Wer hat den Schlüssel?", "Frau Oppermann.", "Bestell den Handwerker.", "Der Handwerker braucht den Schlüssel am Montag."], 0, "Frau Oppermann."),
+    (["¿A qué hora cierra el museo?", "A las ocho.", "Compra dos entradas.", "Las dos entradas del museo son para las cinco."], 0, "A las ocho."),
+    (["Où est la clé du garage ?", "Sous le pot bleu.", "Fais réparer la porte.", "La porte du garage est réparée, la clé tourne."], 0, "Sous le pot bleu."),
+    (["Qual é a senha da rede?", "Tulipa-88.", "Reinicie o roteador.", "A rede voltou, a senha continua valendo."], 0, "Tulipa-88."),
+    (["Кто ведёт семинар?", "Лидия Орлова.", "Перенеси семинар на пятницу.", "Семинар теперь в пятницу, его ведёт та же группа."], 0, "Лидия Орлова."),
+    (["会议室在哪里？我想确认一下。", "三楼靠窗那间。", "帮我预订会议室。", "会议室已经预订到下午四点。"], 0, "三楼靠窗那间。"),
+    # asked back first
+    (["How much is the ticket to Bonn?", "Which day?", "Monday.", "22 euros."], 0, "22 euros."),
+    (["Wann fährt der Bus nach Bonn?", "An welchem Tag?", "Am Montag.", "Um 17:30 Uhr."], 0, "Um 17:30 Uhr."),
+    # put off first
+    (["Is the refund for the tent approved?", "I will ask and tell you later.", "Thanks.", "The refund for the tent is approved."], 0, "The refund for the tent is approved."),
+    # an assistant asks
+    (["Plan the party.", "How many guests come to the party?", "Fourteen.", "Noted.", "The party has many guests with children."], 1, "Fourteen."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "place", "answer"), TWO)
+def test_the_next_reply_of_two_answers_a_question(said: list[str], place: int, answer: str) -> None:
+    bodies = [{"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(said)]
+    talk = Talk.of(render_transcript(number(map(make_message, bodies))))
+    question = talk.spoken[place].statements[0]
+    found = talk.answer(talk.spoken[place], question)
+    assert found is not None
+    assert found.text == answer
+
+
+def test_of_the_steps_of_a_model_the_last_words_answer() -> None:
+    bodies = [
+        {"role": "user", "content": "When was the test for the lock written?"},
+        {"role": "assistant", "content": "I look at who wrote the test for the lock."},
+        {"role": "assistant", "content": "On 3 November 2025."},
+        {"role": "user", "content": "Move it."},
+        {"role": "assistant", "content": "The test for the lock stands elsewhere now, written anew."},
+    ]
+    talk = Talk.of(render_transcript(number(map(make_message, bodies))))
+    found = talk.answer(talk.spoken[0], bodies[0]["content"])
+    assert found is not None
+    assert found.text == "On 3 November 2025."
+
+
+def test_in_a_group_the_next_speaker_answers_unless_a_later_one_says_clearly_more() -> None:
+    said = [
+        ("Ana", "How much is the ticket?"),
+        ("Ben", "22 euros."),
+        ("Cleo", "Book it then."),
+        ("Ben", "The ticket is booked."),
+    ]
+    assert answer_to(said, 0) == "[2] Ben (user): 22 euros."
+    said[1] = ("Ben", "Nice hat, Cleo.")
+    said[3] = ("Dov", "The ticket is 22 euros, how much luck.")
+    assert answer_to(said, 0) == "[4] Dov (user): The ticket is 22 euros, how much luck."
