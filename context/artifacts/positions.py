@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from context.artifacts.types import ContentKind
-from context.conversation.tool_calls import looks_failed
+from context.conversation.failures import looks_failed
 from context.text.tags import disarm
 from context.types import JsonObject, Message
 from context.wire.formats import format_of

@@ -1,7 +1,6 @@
 """Tool calls and results: read in few words, paired, and repaired where a pair is broken."""
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,35 +49,6 @@ def read_calls(messages: Iterable[Message]) -> dict[str, ToolCall]:
 
 
 NO_CALLS: Mapping[str, ToolCall] = {}
-
-
-_FAILURE = re.compile(
-    r"\A[\s\[(>*#-]*(?:uncaught |unhandled |fatal |tool |internal )?[\w.]{0,40}(?:error|exception|failure)s?"
-    r"(?=\s*(?:[:\[(!]|\Z)|[ \t]*\n|\s+(?:in|at|on|while|when|executing|calling|running|occurred|code)\b)"
-    r"|\A\s*(?:traceback \(most recent|fatal:|failed\b|failure\b|could not\b|cannot\b|command aborted"
-    r"|permission denied|success: false|\{\s*\"(?:error|isError)\"\s*:(?!\s*(?:null|false|\"\"))"
-    r"|\{\s*\"(?:ok|success|succeeded)\"\s*:\s*false\b|\{\s*\"status\"\s*:\s*\"(?:failed|failure|error)\")"
-    r"|(?:exited with|exit) code:? [1-9]\d{0,2}\s*\Z|is_?error(?:\"\s*:\s*|=)true[\s)}]*\Z"
-    r"|(?-i:\A\s*(?:--- )?FAIL(?:ED)?[:\s]|BUILD FAILED)|\A\s*npm err|^make(?:\[\d+\])?: \*\*\* .{0,99}error"
-    r"|(?<![\d.,])[1-9]\d{0,5} failed\b.{0,60}\bpassed\b|\bpassed\b.{0,60}[^\d.,][1-9]\d{0,5} failed\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-_FAILURE_HEAD_CHARS = 200
-_FAILURE_TAIL_CHARS = 60
-
-
-def looks_failed(output: str) -> bool:
-    """Tell whether a tool's output reads like a failure, if the message itself does not say.
-
-    Args:
-        output: A tool's output.
-
-    Returns:
-        True if the first words name an error or the last words a bad exit code.
-    """
-    if len(output) > _FAILURE_HEAD_CHARS + _FAILURE_TAIL_CHARS:
-        output = output[:_FAILURE_HEAD_CHARS] + "\n" + output[-_FAILURE_TAIL_CHARS:]
-    return _FAILURE.search(output) is not None
 
 
 def render_arguments(arguments: str, argument_chars: int, all_chars: int) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 
-from context.conversation.tool_calls import looks_failed, render_arguments
+from context.conversation.failures import looks_failed
+from context.conversation.tool_calls import render_arguments
 from context.text.cut import clip, drop_blank_lines, drop_encoded, one_line
 from context.text.tags import escape_tags, strip_thinking
 from context.types import Message, Role

@@ -9,7 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from context.conversation.tool_calls import ToolCall, looks_failed, read_calls
+from context.conversation.failures import looks_failed
+from context.conversation.tool_calls import ToolCall, read_calls
 from context.text.cut import one_line
 from context.text.sanitize import decode_inner
 from context.types import JsonObject, Message

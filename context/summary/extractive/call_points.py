@@ -20,6 +20,7 @@ _OUTCOME_CHARS = 110
 _MAX_NAMES = 4
 _NAME, _RECENT, _READS, _ACTS, _FACT = 0.5, 2.0, 1.0, 2.5, 1.5
 _NAMED, _UNNAMED, _RECORD, _LEAST_NAMED = 3.0, -4.0, 3.0, 0.3
+_WORKED = "ok"
 _THOUGHTS = frozenset({"think", "thought", "sequentialthinking", "sequential_thinking"})
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NUMBER = re.compile(r"(?<![\w.])\d{3,}(?![\w.])")
@@ -37,6 +38,8 @@ def call_points(
 ) -> Iterator[Point]:
     """Make a point from each call; calls of a tool on the same subject become a single point, the last.
 
+    Two changes of a subject that show other arguments and worked both are two deeds.
+
     Args:
         lines: A transcript.
         recency: Function for the position of a message, in [0, 1].
@@ -45,22 +48,29 @@ def call_points(
     Yields:
         The calls, and the data of the last outputs.
     """
-    groups: dict[str, list[_Call]] = {}
+    groups: list[list[_Call]] = []
+    newest: dict[str, list[_Call]] = {}
     worked: dict[str, int] = {}
     for call in _calls(lines):
-        groups.setdefault(call.subject, []).append(call)
+        group = newest.get(call.subject)
+        if group is None or _is_another_deed(group[-1], call):
+            group = newest[call.subject] = []
+            groups.append(group)
+        group.append(call)
         if not call.is_open:
             worked[call.name] = call.line.seq
-    last_calls = [calls[-1] for calls in groups.values()]
+    last_calls = [calls[-1] for calls in groups]
     told = _last_told(last_calls)
     named = _Named.of(lines, asked, [fact.text for facts in told.values() for fact in facts])
-    for calls in groups.values():
+    for calls in groups:
         last = calls[-1]
         facts = told.get(last.line, [])
         overcome = worked.get(last.name, 0) > last.line.seq
+        told_points = list(_fact_points(last, facts, recency, named))
         if not last.says_nothing and not (facts and _only_reads(last.name)):
-            yield _call_point(calls, recency, overcome=overcome, has_facts=bool(facts))
-        yield from _fact_points(last, facts, recency, named)
+            deed = _call_point(calls, recency, overcome=overcome, has_facts=bool(facts))
+            told_points = [deed, *(_beside(deed, point) for point in told_points)]
+        yield from told_points
         if not facts and not last.is_open:
             yield from _row_points(last)
 
@@ -140,6 +150,19 @@ def _last_told(calls: Sequence[_Call]) -> dict[RenderedLine, list[Fact]]:
     return told
 
 
+def _is_another_deed(before: _Call, call: _Call) -> bool:
+    """Tell whether a change that worked is followed by a change with other arguments."""
+    is_told_apart = _short_call(before) != _short_call(call)
+    return is_told_apart and not before.is_open and not call.is_open and not _only_reads(call.name)
+
+
+def _beside(deed: Point, fact: Point) -> Point:
+    """Let a fact stand on the line of the deed that it came of."""
+    if not deed.head:
+        return fact
+    return replace(fact, text=deed.head + fact.body + deed.tail, head=deed.head, tail=deed.tail, shape="")
+
+
 def _call_point(
     calls: list[_Call], recency: Callable[[int], float], *, overcome: bool, has_facts: bool
 ) -> Point:
@@ -149,8 +172,9 @@ def _call_point(
     worth += _NAME * min(len(extract_identifiers(call.line.text)), _MAX_NAMES)
     worth += _RECENT * recency(call.line.seq)
     section = Section.OPEN if call.is_open and not overcome else Section.DONE
-    text = f"{_call_text(calls, has_facts=has_facts)} {_cite(calls[0].line.seq, end)}"
-    return Point(section, text, worth, end)
+    said, tail = _call_text(calls, has_facts=has_facts), f" {_cite(calls[0].line.seq, end)}"
+    head = said.removesuffix(_WORKED) if has_facts else ""
+    return Point(section, said + tail, worth, end, head, tail if head else "", leads=bool(head))
 
 
 def _fact_points(
@@ -205,7 +229,7 @@ def _call_text(calls: list[_Call], *, has_facts: bool) -> str:
     if not call.is_open and any(one.outcome is not None and one.outcome.failed for one in calls):
         text += " -> error"
     if has_facts:
-        return f"{text} -> ok"
+        return f"{text} -> {_WORKED}"
     outcome = plain_numbers(one_line(_telling_part(call.outcome), _OUTCOME_CHARS))
     return f"{text} -> {'error' if call.is_open else 'ok'}: {outcome}"
 

@@ -395,4 +395,4 @@ def line_of(point: Point) -> _Line:
 
 def shares_line(point: Point) -> bool:
     """Check whether a point shares a line with others of the message; protected points stand alone."""
-    return point.is_data or point.section in {Section.PEOPLE, Section.DECISIONS}
+    return point.is_data or point.leads or point.section in {Section.PEOPLE, Section.DECISIONS}

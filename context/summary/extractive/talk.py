@@ -4,7 +4,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -192,20 +192,22 @@ class Talk:
         """Tell whether two speak, with or without a model."""
         return len({one.line.speaker for one in self.spoken}) == _PAIR
 
-    def _replies(self, asked: Spoken, terms: Collection[str]) -> list[tuple[Spoken, int]]:
+    def _replies(self, asked: Spoken, terms: set[str]) -> list[tuple[Spoken, int]]:
         """Find the reply to a question in a talk of two: the very next that says something.
 
-        A later reply answers only where the next one puts the question off, and only with words of the question.
+        A later reply answers only where the next one puts the question off, and only with words of it.
         """
         replies = list(self._runs_of_other(asked)) if self._is_pair else []
         if not replies or not _puts_off(replies[0]):
             return [(one, 0) for one in replies[:1]]
         is_bound = (len(terms.intersection(content_terms(one.line.text))) >= _LEAST_BOND for one in replies)
-        later = (one for one, is_close in zip(replies, is_bound, strict=True) if is_close and not _puts_off(one))
+        later = (
+            one for one, is_close in zip(replies, is_bound, strict=True) if is_close and not _puts_off(one)
+        )
         return [(next(later, replies[0]), 0)]
 
     def _runs_of_other(self, asked: Spoken) -> Iterator[Spoken]:
-        """Yield what the other of two says each time: of the steps of a model the last words, of a person the first."""
+        """Yield what the other of two says each time: a model's last words, or a person's first."""
         following = self.spoken[asked.place + 1 : asked.place + 1 + 2 * _LOOKED_AT]
         for speaker, said in groupby(following, key=lambda one: one.line.speaker):
             if speaker == asked.line.speaker:

@@ -35,6 +35,7 @@ class Point:
         next_head: The label behind another call of the shape: the arguments' values alone.
         is_fact: True for data of a tool's output.
         is_spare: True for a row of a tool's plain output, told only in room that nothing else fills.
+        leads: True for a call whose facts share its line.
         is_value: True for a value told by a user, such as a price or a date.
     """
 
@@ -53,6 +54,7 @@ class Point:
     is_fact: bool = False
     is_spare: bool = False
     is_value: bool = False
+    leads: bool = False
 
     @property
     def is_data(self) -> bool:

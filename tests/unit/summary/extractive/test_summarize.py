@@ -106,6 +106,26 @@ def test_a_failure_before_a_success_of_the_same_subject_is_told() -> None:
     )
 
 
+def test_a_deed_and_the_fields_of_its_outcome_share_a_line() -> None:
+    told = '{"ok": true, "ticket": "TK-6613", "total_dkk": 840}'
+    failed = called(9, 'book(id="EV-9", pax=2)', "Error: closed", failed=True)
+    lines = (*called(7, 'book(id="EV-8", pax=2)', told), *failed, *called(11, 'book(id="EV-9", pax=3)', told))
+    done = points(ask((*CHAT, *lines, *FILLER), budget=600), Section.DONE)
+    assert 'book(id="EV-8", pax=2) -> ok' in done
+    assert 'book(id="EV-9", pax=3) x2 -> error -> ok; ok: true, ticket: TK-6613' in done
+    assert done.count("EV-9") == done.count("EV-8") == 1
+
+
+def test_two_changes_of_one_file_are_two_deeds() -> None:
+    edits = (
+        'edit(path="retry.py", old="a = 1", new="a = 2")',
+        'edit(path="retry.py", old="b = 3", new="b = 4")',
+    )
+    lines = [line for at, edit in enumerate(edits) for line in called(70 + 2 * at, edit, "ok: 1 replacement")]
+    done = points(ask((*CHAT, *lines, *FILLER), budget=700), Section.DONE)
+    assert all(f"{edit} -> ok: ok: 1 replacement" in done for edit in edits)
+
+
 def test_a_failure_of_the_last_summary_is_settled_by_a_later_success() -> None:
     first = ask((*CHAT, *FILLER), budget=600)
     later = (*called(70, 'write(path="/srv/importer.py")', "written"), *FILLER)
