@@ -40,8 +40,10 @@ class Language:
             `refuses`, `decides` for deciding in any tense, `joint` for words that begin a clause, `filler`
             for a whole word that fills a question without naming its subject, `frame` for words between a
             thing and its value, `changed` for a change of a value, `moved` for a thing that got another time,
-            `moved_to` for the words before that time, `deadline` for a thing with one date, `anew` for what
-            begins now for good, `order` for verbs of requests,
+            `moved_to` for the words before that time, `deadline` for a thing with one date, `announced` for
+            words before a rule and a colon, `urgent` for words before a warning and a colon, `ban` for a ban
+            without an order's verb, at the head of a clause, `anew` for what begins now for good, `order`
+            for verbs of requests,
             `smalltalk` for questions out of courtesy. For rules in other languages than English: `duty`,
             `always`, `weak`, `limit`, `address` and `story`.
         signs: Signs of a message's subject. In a sign `_` joins the words of a phrase, `*` stands for any

@@ -48,6 +48,9 @@ LANGUAGE = Language(
         "refuses": r"رفض\w*",
         "changed": "الآن|تغير|أصبح",
         "deadline": "موعد",
+        "announced": "قاعدة|القاعدة",
+        "urgent": "مهم|انتبه",
+        "ban": "لا أحد ي",
     },
     signs={
         "casual.greeting": "مرحبا أهلا السلام_عليكم صباح_الخير مساء_الخير كيف_حالك كيف_الحال هلا",

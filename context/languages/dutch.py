@@ -64,6 +64,9 @@ LANGUAGE = Language(
         "moved": "verzet|verplaatst",
         "moved_to": "op|naar",
         "deadline": "termijn|deadline",
+        "announced": r"\w*regel",
+        "urgent": "belangrijk|let op",
+        "ban": r"geen \w+(?: \w+)?(?= (?:na|voor|tussen|tot|boven) \d)",
     },
     signs=None,
 )

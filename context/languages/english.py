@@ -108,6 +108,9 @@ LANGUAGE = Language(
         "moved": "moved|postponed|rescheduled|brought forward",
         "moved_to": "to",
         "deadline": "deadline|due",
+        "announced": r"(?:\w+ )?rules?",
+        "urgent": "important|attention|mind|please note",
+        "ban": r"no (?!problem|idea|one|thanks)\w+(?: \w+)?(?= (?:after|before|between|until|from|on|past|over|above) (?:the )?\W?\d)",
     },
     signs={
         "casual.greeting": (

@@ -55,7 +55,7 @@ LANGUAGE = Language(
         "ended": "levée?s?|annulée?s?|abandonnée?s?|ne s'applique(?:nt)? plus|n'est plus (?:valable|nécessaire|requise?)|n'est plus en vigueur",
         "unsure": r"quand|jusqu\w{0,3}|sera|serait|peut-être|encore",
         "failed": "échoué|échec|erreur|pas|partiellement",
-        "duty": r"doit|dois|devez|doivent|interdit\w*|obligatoire|il (?:ne )?faut",
+        "duty": r"doit|(?:tu|ne) dois|devez|doivent|interdit\w*|obligatoire|il (?:ne )?faut",
         "always": "jamais|toujours|uniquement",
         "weak": r"(?:ne \w+|n'\w+) pas|ne pas|jamais|toujours|seulement|uniquement|au plus|au moins|évite[rz]?",
         "address": "s'il (?:te|vous) plaît|tu|te|toi|vous|veuillez|je",
@@ -71,6 +71,9 @@ LANGUAGE = Language(
         "moved": "reportée?s?|déplacée?s?|avancée?s?",
         "moved_to": "au|à",
         "deadline": "échéance|date limite",
+        "announced": "règle|consigne",
+        "urgent": "important|attention",
+        "ban": r"pas d(?:e |')\w+(?: \w+)?(?= (?:après|avant|entre|dès|au-delà) )",
     },
     signs={
         "casual.greeting": "bonjour salut bonsoir coucou ça_va comment_vas-tu comment_allez-vous comment_ça_va",

@@ -76,6 +76,9 @@ LANGUAGE = Language(
         "moved": "verschoben|verlegt|vorgezogen",
         "moved_to": "auf(?: den)?",
         "deadline": r"frist|abgabe\w*|stichtag",
+        "announced": r"\w*regel",
+        "urgent": "wichtig|achtung|merke",
+        "ban": r"kein\w{0,2} \w+(?: \w+)?(?= (?:nach|vor|zwischen|bis|ab|über) \d)",
     },
     signs={
         "casual.greeting": "hallo moin servus guten_morgen guten_tag guten_abend wie_geht's wie_gehts wie_geht_es gruss_dich grüezi na",

@@ -48,6 +48,9 @@ LANGUAGE = Language(
         "refuses": r"סירב\w*|דחו|דחה|התנגד\w*",
         "changed": "עכשיו|השתנה",
         "deadline": "מועד",
+        "announced": "כלל|חוק הבית",
+        "urgent": "חשוב|שימו לב",
+        "ban": "אף אחד לא",
     },
     signs=None,
 )

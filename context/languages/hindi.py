@@ -48,6 +48,9 @@ LANGUAGE = Language(
         "refuses": "अस्वीकार|इनकार|खारिज",
         "changed": "अब|बदल",
         "deadline": "अंतिम तिथि",
+        "announced": "नियम",
+        "urgent": "ज़रूरी|ध्यान दें",
+        "ban": "कोई भी .{0,30} नहीं",
     },
     signs=None,
 )

@@ -70,6 +70,9 @@ LANGUAGE = Language(
         "moved": "spostat[oa]|rinviat[oa]|anticipat[oa]",
         "moved_to": "al?|alle",
         "deadline": "scadenza",
+        "announced": "regola",
+        "urgent": "importante|attenzione",
+        "ban": r"niente \w+(?= (?:dopo|prima|tra|fino|oltre) )",
     },
     signs=None,
 )

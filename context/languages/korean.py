@@ -52,6 +52,9 @@ LANGUAGE = Language(
         "refuses": "거절|거부|반대|기각",
         "changed": "이제|지금|변경|바뀌",
         "deadline": "마감",
+        "announced": "규칙|원칙",
+        "urgent": "중요|주의",
+        "ban": "(?:이후|전)에?는? [^.]{0,12}(?:없음|금지)",
     },
     signs={
         "casual.greeting": "안녕 안녕하세요 반가워 잘지내 좋은아침",

@@ -66,6 +66,9 @@ LANGUAGE = Language(
         "moved": r"przesunięt\w|przełożon\w",
         "moved_to": "na",
         "deadline": "termin",
+        "announced": "zasada|reguła",
+        "urgent": "ważne|uwaga",
+        "ban": r"żadn\w+ \w+(?= (?:po|przed|między|do|od) )",
     },
     signs=None,
 )

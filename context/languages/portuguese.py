@@ -67,6 +67,9 @@ LANGUAGE = Language(
         "moved": "adiad[oa]s?|antecipad[oa]s?",
         "moved_to": "às|para(?: as| o)?",
         "deadline": "prazo",
+        "announced": "regra",
+        "urgent": "importante|atenção|cuidado",
+        "ban": r"nada de \w+|não (?!tem|hav|sab|pod|ve|som|est|quer|ach|encontr|lembr)\w+[aei]mos (?:nada|nenhum\w*|mais de)",
     },
     signs={
         "casual.greeting": "olá oi bom_dia boa_tarde boa_noite tudo_bem como_vai",

@@ -70,6 +70,9 @@ LANGUAGE = Language(
         "moved": r"movid[oa]s?|pospuest[oa]s?|aplazad[oa]s?|adelantad[oa]s?|cambi\w{1,3}",
         "moved_to": "al?|a las|para",
         "deadline": "fecha límite|plazo",
+        "announced": "regla|norma",
+        "urgent": "importante|ojo|atención",
+        "ban": r"nada de \w+|no (?!ten|hem|hab|sab|pod|ve|som|est|quer|cre|encontr|record)\w+[aei]mos (?:nada|ning\w+|más de)",
     },
     signs={
         "casual.greeting": "hola buenos_días buenas_tardes buenas_noches buenas cómo_estás qué_tal cómo_te_va saludos",

@@ -57,6 +57,9 @@ LANGUAGE = Language(
         "moved": "ertelendi",
         "moved_to": "tarihine",
         "deadline": "teslim",
+        "announced": "kural",
+        "urgent": "önemli|dikkat",
+        "ban": r"sonra \w+ yok(?=\W*\Z)",
     },
     signs=None,
 )

@@ -61,6 +61,9 @@ LANGUAGE = Language(
         "moved": r"перенес\w+",
         "moved_to": "на",
         "deadline": r"термін\w*",
+        "announced": "правило",
+        "urgent": "важливо|увага",
+        "ban": r"жодн\w+ \w+(?= (?:після|до|між|з) )",
     },
     signs=None,
 )

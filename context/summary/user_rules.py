@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.gist import Gist, covers, gist, is_about
 from context.summary.others_words import prose_rows, split_foreign, tells_story
+from context.summary.plain_rules import behind_question, is_reply, states_fact, states_rule
 from context.summary.prompt_injection import revokes_orders
 from context.summary.renewals import renews
 from context.summary.sections import SummaryDocument
@@ -52,7 +53,7 @@ _ENGLISH_DUTY = re.compile(
 )
 _ENGLISH_WISH = re.compile(
     r"(?<!\w)i (?:really )?(?:do not|don't|dont|would not|wouldn't) want (?:you to|any|more than|it to|them to|my|to .{0,60}(?<!\w)(?:before|after|until|without|more than|anything))(?!\w)"
-    r"|(?<!if )(?<!whether )(?<!\w)i(?: would|'d) (?:rather|strongly prefer|prefer)(?!\w)|(?:\A|[.,;] )i (?:strongly )?prefer(?!\w)|(?<!\w)i (?:only want|want only)(?!\w)"
+    r"|(?<!if )(?<!whether )(?<!\w)i(?: would|'d) (?:rather (?:you|they|it|we|not)|strongly prefer|prefer)(?!\w)|(?:\A|[.,;] )i (?:strongly )?prefer(?!\w)|(?<!\w)i (?:only want|want only)(?!\w)"
     r"|(?<!\w)(?:for|without|unless|until) (?:my|me|asking me|telling me)(?: explicit| prior)? (?:approval|permission|consent|confirmation|ok)(?!\w)"
 )
 _ENGLISH_LIMIT = re.compile(
@@ -71,9 +72,7 @@ _PAST = re.compile(
 _ENGLISH_RULE = re.compile(
     r"(?<!\w)(?:the|and|is|are|of|to|you|i|my|it|that|this|with|for|must|not|don't|please|was|have)(?!\w)"
 )
-_FIGURE = re.compile(
-    r"\d|[一二三四五六七八九十百千万两]|(?<!\w)(?:one|two|three|four|five|six|ten|zwei|drei|deux|trois|dos|tres|due|tre|dois|três|dva|два|три)(?!\w)"
-)
+_FIGURE = r"\d|[一二三四五六七八九十百千万两]|(?<!\w)(?:one|two|three|four|five|six|ten|zwei|drei|deux|trois|dos|tres|due|tre|dois|três|dva|два|три)(?!\w)"
 _QUOTED = re.compile(r"\A\W*[\"“«„「『【《'](?:[^\"”»“」』】》]+)[\"”»“」』】》']\W*\Z|\A\s*>")
 _DUTY = re.compile(marks_of("duty"))
 _FORBIDDING = re.compile(
@@ -105,6 +104,9 @@ _LIMITING = re.compile(
 )
 _EVER = re.compile(rf"\A\W*(?:\w+[\s,]+){{0,2}}(?:{'|'.join(markers_of('always').values())})(?!\w)")
 _WEAK = re.compile(marks_of("weak"))
+_WEAK_FIGURE = re.compile(
+    rf"(?:{marks_of('weak')})\W*(?:\w+\W+){{0,5}}?(?:{_FIGURE})|(?:{_FIGURE}).*(?:{marks_of('weak')})\W*\Z"
+)
 _ADDRESS = re.compile(marks_of("address", anywhere=WITHOUT_BLANKS))
 _STORY_MARK = re.compile(marks_of("story", anywhere=WITHOUT_BLANKS))
 _MOST_CHARS = 1_000
@@ -125,10 +127,17 @@ def is_addressed_rule(sentence: str) -> bool:
     Returns:
         True for an imperative that forbids or demands, a duty of "you" or of a thing, a wish for a limit.
     """
-    said = sentence[:_MOST_CHARS].casefold().replace("’", "'")
-    if not _is_rule(said) or _QUOTED.search(said) or revokes_orders(said):
+    sentence = behind_question(sentence[:_MOST_CHARS])
+    said = sentence.casefold().replace("’", "'")
+    is_plain = states_rule(said)
+    if (
+        not (is_plain or _is_rule(said))
+        or _QUOTED.search(said)
+        or revokes_orders(said)
+        or states_fact(sentence)
+    ):
         return False
-    if not tells_story(said):
+    if is_plain or not tells_story(said):
         return True
     clauses = _CLAUSES.split(_ASIDE.sub(" ", said))
     return len(clauses) > 1 and any(_is_order(clause) for clause in clauses if not tells_story(clause))
@@ -177,9 +186,9 @@ def _is_rule_of_others(said: str) -> bool:
         return True
     if _STORY_MARK.search(said) and not is_addressed:
         return False
-    if _DUTY.search(said) or _EVER.search(said):
+    if _DUTY.search(said) or (_EVER.search(said) and not is_reply(said)):
         return True
-    return _WEAK.search(said) is not None and (is_addressed or _FIGURE.search(said) is not None)
+    return _WEAK.search(said) is not None if is_addressed else _WEAK_FIGURE.search(said) is not None
 
 
 MOST_RULES = 12

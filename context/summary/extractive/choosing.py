@@ -9,8 +9,9 @@ from heapq import heapify, heappop, heappush
 
 from context.conversation.transcript import RenderedLine
 from context.summary.extractive.call_points import call_points
-from context.summary.extractive.talk import Spoken, Talk, label_of
+from context.summary.extractive.talk import Spoken, Talk
 from context.summary.extractive.turn_points import Point, plain_numbers, tells_value, with_changes
+from context.summary.plain_rules import states_rule
 from context.summary.sections import Section
 from context.summary.user_rules import find_rules, is_addressed_rule
 from context.text.exact_values import extract_identifiers
@@ -64,9 +65,9 @@ def find_points(lines: Sequence[RenderedLine], asked: str = "") -> list[Point]:
     """
     talk = Talk.of(lines)
     said = [point for spoken in talk.spoken for point in _points_of_words(spoken, talk)]
-    demanded = list(_demanded(lines, {one.line.seq: label_of(one.line) for one in talk.spoken}))
-    said = [point for point in said if not any(_repeats(point, rule) for rule in demanded)]
-    points = [*demanded, *with_changes(said), *call_points(lines, recency=talk.recency, asked=asked)]
+    rules = list(_demanded(lines, talk))
+    said = [point for point in said if not any(_repeats(point, rule) for rule in rules)]
+    points = [*rules, *with_changes(said), *call_points(lines, recency=talk.recency, asked=asked)]
     points.sort(key=lambda point: (point.order, point.place))
     return list({point.text: point for point in reversed(points)}.values())[::-1]
 
@@ -76,12 +77,15 @@ def _repeats(point: Point, rule: Point) -> bool:
     return point.order == rule.order and rule.body in point.body and 2 * len(rule.body) > len(point.body)
 
 
-def _demanded(lines: Sequence[RenderedLine], labels: Mapping[int, str]) -> Iterator[Point]:
-    """Yield the strong rules of users, word for word; no summary is accepted without the rules."""
+def _demanded(lines: Sequence[RenderedLine], talk: Talk) -> Iterator[Point]:
+    """Yield the strong rules of users, word for word with their alternatives; no summary lacks the rules."""
+    spoken = {one.line.seq: one for one in talk.spoken}
     for rule in find_rules(lines):
-        head = f"{labels[rule.seq]} "
-        text = head + plain_numbers(rule.text)
-        yield Point(Section.CONSTRAINTS, text, _WORTH["demanded"], rule.seq, head)
+        one = spoken[rule.seq]
+        whole = plain_numbers(
+            next((said for said in one.statements if said.startswith(rule.text)), rule.text)
+        )
+        yield Point.said(one.line, Section.CONSTRAINTS, whole, _WORTH["demanded"], 0)
 
 
 def _points_of_words(spoken: Spoken, talk: Talk) -> Iterator[Point]:
@@ -136,7 +140,8 @@ def _place_of_user(
 ) -> tuple[Section, float]:
     asks = is_question(statement)
     if not asks and is_addressed_rule(statement) and statement not in spoken.foreign:
-        return Section.CONSTRAINTS, _WORTH["strong_rule" if is_strong_rule(statement) else "weak_rule"]
+        is_strong = is_strong_rule(statement) or states_rule(statement.casefold())
+        return Section.CONSTRAINTS, _WORTH["strong_rule" if is_strong else "weak_rule"]
     if spoken is talk.first_by_user and place == talk.objective_place:
         return Section.OBJECTIVE, _WORTH["strong_rule"]
     wishes = Cue.WISH in cues and talk.has_assistant

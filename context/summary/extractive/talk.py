@@ -1,16 +1,16 @@
 """The words of a transcript in their order: who speaks to whom, and which words answer a question."""
 
-# ruff: noqa: RUF001 - punctuation of several scripts
+# ruff: noqa: E501, RUF001 - punctuation of several scripts
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.extractive.statements import read_statements, shorten
+from context.summary.extractive.statements import MOST_CHARS, read_statements, shorten
 from context.summary.others_words import drop_traces, split_foreign
 from context.text.marker_words import Cue, find_cues, is_question, is_small_talk
 from context.text.terms import content_terms
@@ -43,8 +43,9 @@ class Spoken:
     @cached_property
     def statements(self) -> list[str]:
         """The statements of the words, in order; a trace pasted by a user is nobody's words."""
-        is_users = self.line.role is Role.USER
-        return read_statements(drop_traces(self.line.text) if is_users else self.line.text)
+        if self.line.role is not Role.USER:
+            return read_statements(self.line.text)
+        return list(_whole_rules(read_statements(drop_traces(self.line.text))))
 
     @cached_property
     def foreign(self) -> frozenset[str]:
@@ -238,6 +239,29 @@ class Talk:
             if who not in {None, speaker} and (is_marked or is_nick):
                 return who
         return None
+
+
+_REST_OF_RULE = re.compile(
+    r"(?:that's|that is|this is) (?:a|the|our|my) rule\b|das ist (?:eine|die) regel\b|(?:esa|esta) es (?:una|la) regla\b|"
+    r"c'est (?:une|la) règle\b|(?:essa|esta) é (?:uma|a) regra\b|è (?:una|la) regola\b|это правило|这是规(?:则|矩)|"
+    r".*(?<!\w)(?:instead|stattdessen|en su lugar|en lugar de eso|à la place|em vez disso|em lugar disso|invece|"
+    r"in plaats daarvan|zamiast tego|вместо этого|замість цього)(?!\w)|.*(?:改为|而是|代わりに|대신)"
+)
+
+
+def _whole_rules(statements: Iterable[str]) -> Iterator[str]:
+    """Join a rule with the statement behind it that says what to do instead, or that it is a rule."""
+    held = ""
+    for statement in statements:
+        is_rest = held and not is_question(held) and _REST_OF_RULE.match(statement.casefold())
+        if is_rest and len(held) + len(statement) < MOST_CHARS:
+            held = f"{held} {statement}"
+            continue
+        if held:
+            yield held
+        held = statement
+    if held:
+        yield held
 
 
 def _puts_off(reply: Spoken) -> bool:

@@ -53,7 +53,7 @@ MARKERS_LACKED: dict[str, set[str]] = {
     "limit": set("ar en he hi ja ko zh".split()),  # noqa: SIM905
     **{kind: {"ar", "he", "hi"} for kind in ("filler", "smalltalk")},
     **{kind: {"ar", "he", "hi", "tr"} for kind in ("anew", "order", "frame")},
-    **{kind: set() for kind in ("changed", "deadline")},
+    **{kind: set() for kind in ("changed", "deadline", "announced", "urgent", "ban")},
     "moved": set("ar he hi ja ko".split()),  # noqa: SIM905
     "moved_to": set("ar he hi ja ko zh".split()),  # noqa: SIM905
 }

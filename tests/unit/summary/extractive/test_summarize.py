@@ -69,6 +69,22 @@ def test_a_rule_is_kept_word_for_word_with_who_said_it() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Please don't email me there, that mailbox is full. Text me instead at 555-0148.",
+        "Bitte ruf mich nie im Büro an. Schreib mir stattdessen an 555-0148.",
+        "No me llames nunca a la oficina. Escríbeme en su lugar al 555-0148.",
+        "Ne m'appelle jamais au bureau. Écris-moi à la place au 555-0148.",
+        "Никогда не звони мне в офис. Пиши вместо этого на 555-0148.",
+        "No slug pellets in the garden, there are hedgehogs. That is a rule.",
+    ],
+)
+def test_a_rule_keeps_what_to_do_instead(rule: str) -> None:
+    kept = points(ask((*CHAT, said(10, f"{rule} The weather is fine today."), *FILLER)), Section.CONSTRAINTS)
+    assert any(point.startswith(f"[10] Ana (user): {rule}") for point in kept.split("\n"))
+
+
 def test_a_decision_is_credited_to_the_right_person() -> None:
     assert "[3] Ben (user): CSV. Let's go with pandas" in points(ask((*CHAT, *FILLER)), Section.DECISIONS)
 
