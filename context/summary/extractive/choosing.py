@@ -262,7 +262,7 @@ class PointChoice:
         line = line_of(point)
         if (
             not point.head
-            or not shares_line(point)
+            or not point.shares_line
             or len(point.body) > LINE_CHARS - lines.get(line, LINE_CHARS)
         ):
             return max(self.costs[at], 1)
@@ -396,8 +396,3 @@ class _Round:
 def line_of(point: Point) -> _Line:
     """Name the line of a point: the section, and calls alike, or the label with the citation."""
     return point.section, point.shape or point.head + point.tail
-
-
-def shares_line(point: Point) -> bool:
-    """Check whether a point shares a line with others of the message; protected points stand alone."""
-    return point.is_data or point.leads or point.section in {Section.PEOPLE, Section.DECISIONS}

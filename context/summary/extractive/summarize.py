@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.evidence import covered_identifiers, protected_identifiers
-from context.summary.extractive.choosing import LINE_CHARS, LINE_TOKENS, PointChoice, find_points, shares_line
+from context.summary.extractive.choosing import LINE_CHARS, LINE_TOKENS, PointChoice, find_points
 from context.summary.extractive.statements import shorten
 from context.summary.extractive.talk import label_of
 from context.summary.extractive.turn_points import Point, plain_numbers, with_renewals
@@ -243,7 +243,7 @@ def _lines(chosen: Sequence[Point], section: Section) -> list[str]:
 def _continuation(last: Point, point: Point, told: Mapping[str, str]) -> str | None:
     """Write a point behind another on the same line; None where it needs a line of its own."""
     is_same_head = bool(point.head) and last.head == point.head
-    if not shares_line(point) or not (is_same_head or (point.shape and last.shape == point.shape)):
+    if not point.shares_line or not (is_same_head or (point.shape and last.shape == point.shape)):
         return None
     body = point.body
     if point.kind and point.kind == told.get(_path(point)):

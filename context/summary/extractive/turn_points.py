@@ -62,6 +62,11 @@ class Point:
         return self.is_fact or self.is_spare
 
     @property
+    def shares_line(self) -> bool:
+        """True beside others of the message on one line; protected points stand alone."""
+        return self.is_data or self.leads or self.section in {Section.PEOPLE, Section.DECISIONS}
+
+    @property
     def is_by_assistant(self) -> bool:
         """True for words of a model."""
         return _BY_ASSISTANT.match(self.text) is not None
