@@ -268,7 +268,7 @@ def find_rules(lines: Sequence[RenderedLine], *, most: int = MOST_RULES) -> list
 def is_rule(sentence: str) -> bool:
     """Tell whether a sentence is a strong rule addressed to the worker of the task."""
     folded = sentence.casefold().replace("’", "'")
-    if len(sentence) > _RULE_CHARS or is_question(sentence):
+    if len(sentence) > _RULE_CHARS or is_question(sentence) or states_fact(sentence):
         return False
     if not is_strong_rule(sentence) and not is_order_in_other_language(sentence, strictly=True):
         return False

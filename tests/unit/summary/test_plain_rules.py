@@ -4,7 +4,7 @@
 
 import pytest
 
-from context.summary.user_rules import is_addressed_rule
+from context.summary.user_rules import is_addressed_rule, is_rule
 
 RULES = (
     "Nobody waters between 11:00 and 17:00.",
@@ -72,3 +72,4 @@ def test_a_rule_without_an_orders_verb_is_one(sentence: str) -> None:
 @pytest.mark.parametrize("sentence", NONE)
 def test_an_answer_a_wish_and_a_fact_are_none(sentence: str) -> None:
     assert not is_addressed_rule(sentence)
+    assert not is_rule(sentence)
