@@ -183,8 +183,7 @@ class _Assembly:
         left = self.recall.take_more(left if notes else self._take_longer_notes(left))
         if reserve:
             self.brief = self._brief_of(self._hidden).of_talk()
-        left = self._write_brief_notes(left + reserve)
-        return left + room - room_of_history
+        return self._write_brief_notes(left + reserve) + room - room_of_history
 
     def _take_newest(self, left: int) -> int:
         """Take the newest turn or two; a turn that would starve recall or brief notes is shortened.
@@ -289,6 +288,7 @@ class _Assembly:
             shelved=self.shelf.shown,
             recalled=self.recall.own,
             user_recalled=self.recall.user,
+            is_steady=self._is_steady,
         )
 
     def _estimate(self, sent: Outgoing) -> int:

@@ -56,6 +56,7 @@ class Contents:
         shelved: The artifacts.
         recalled: The recalled stretches.
         user_recalled: The recalled stretches of the user's other sessions.
+        is_steady: True if the window's beginning stays from request to request, for a provider's cache.
     """
 
     request: WindowRequest
@@ -70,6 +71,7 @@ class Contents:
     shelved: ShownArtifacts
     recalled: Recalled
     user_recalled: Recalled
+    is_steady: bool = False
 
     def price(self, count: Count) -> int:
         """Bound a stored count in the model's own tokens."""
@@ -86,6 +88,9 @@ class Contents:
         recalled = self.recalled.cost + self.user_recalled.cost
         return self.notes_cost + self.taken_cost + self.shelved.cost + recalled
 
+
+KEPT_STEADY = "kept-steady-for-cache"
+"""Why turns are left out that had room: a beginning that stays is read from the provider's cache."""
 
 _UNSHOWN = (RecallStatus.DOES_NOT_FIT, RecallStatus.NOT_INDEXED_YET, RecallStatus.SEARCH_FAILED)
 """Statuses for recalled messages missing from a window although available."""
@@ -244,7 +249,16 @@ class _Account:
         cost: int | None = self.price(count_of(left_out))
         if unread:
             cost = None if unread.tokens is None else (cost or 0) + self.price(Count(unread.tokens))
-        return [Exclusion(f"messages {first}-{last}", "does-not-fit", cost)]
+        newest = self.price(count_of(turns[-1])) if turns else cost
+        is_kept = self.contents.is_steady and newest is not None and newest <= self._free
+        return [Exclusion(f"messages {first}-{last}", KEPT_STEADY if is_kept else "does-not-fit", cost)]
+
+    @property
+    def _free(self) -> int:
+        """Room that history might still take."""
+        room = self.request.budget.input_tokens - sum(block.tokens for block in self._blocks())
+        limit = self.request.budget.history_limit
+        return room if limit is None else min(room, limit.tokens - self.contents.history_cost)
 
     def _concerns(self, repair: PairRepair) -> bool:
         """Say whether a repair lies in the sent content, not in the omissions."""

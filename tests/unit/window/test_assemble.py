@@ -11,7 +11,7 @@ from context.certificate import Certificate, Exclusion
 from context.errors import FixedPartOverBudgetError, InvalidInputError
 from context.tokens import guarantee, measure_tools
 from context.tokens.budget import Budget
-from context.tokens.message import recounted
+from context.tokens.message import count_of, recounted
 from context.types import JsonObject, Message, Role, Wire
 from context.window.assemble import (
     ActiveSummary,
@@ -185,6 +185,15 @@ def test_a_summary_that_does_not_fit_is_left_out_and_said() -> None:
     assert (found.excluded[0].what, found.excluded[0].why) == ("summary of messages 1-40", "does-not-fit")
     assert (found.excluded[0].tokens or 0) > 500
     assert found.tail == (41, 44)
+
+
+@pytest.mark.parametrize(("steady", "why"), [(True, "kept-steady-for-cache"), (False, "does-not-fit")])
+def test_turns_left_out_beside_free_room_are_told_as_kept_steady(steady: bool, why: str) -> None:
+    found = certificate(request(talk(40), window=2_000, keeps_prefix=steady))
+    (gone,) = found.excluded
+    newest_gone = count_of(talk(1)).tokens
+    assert gone.why == why
+    assert (found.budget - found.input_tokens > newest_gone) is steady
 
 
 @pytest.mark.parametrize("wire", Wire)
