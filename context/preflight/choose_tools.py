@@ -225,13 +225,18 @@ def cut_skills(
 
 def _name_of(body: Sequence[str]) -> str:
     """Return the name of a skill, from its heading or its tag."""
+    return _head_of(body)[0]
+
+
+def _head_of(body: Sequence[str]) -> tuple[str, str]:
+    """Return the name of a skill and the tools of its tag."""
     opening = _OPENING.match(body[0])
     if opening is not None:
         given = {found[1].lower(): found[2] or found[3] or "" for found in _ATTRIBUTE.finditer(opening[1])}
-        return given.get("name", "")
+        return given.get("name", ""), given.get("tools", "")
     heading = _HEADING.match(body[0])
     skill = _SKILL_HEADING.match(heading[2]) if heading else None
-    return skill[1].strip("`* \t\n") if skill else ""
+    return skill[1].strip().strip("`* ") if skill else "", ""
 
 
 def _parts(lines: Sequence[str]) -> Iterator[_Part]:
@@ -283,14 +288,7 @@ def _end_of_section(lines: Sequence[str], start: int, *, depth: int) -> int:
 
 
 def _tools_of(body: Sequence[str]) -> frozenset[str]:
-    opening = _OPENING.match(body[0])
-    if opening is not None:
-        given = {found[1].lower(): found[2] or found[3] or "" for found in _ATTRIBUTE.finditer(opening[1])}
-        name, tools = given.get("name", ""), given.get("tools", "")
-    else:
-        heading = _HEADING.match(body[0])
-        skill = _SKILL_HEADING.match(heading[2]) if heading else None
-        name, tools = skill[1].strip() if skill else "", ""
+    name, tools = _head_of(body)
     for line in body[1:]:
         if not tools and (found := _TOOLS_LINE.match(line)):
             tools = found[1]

@@ -50,6 +50,12 @@ def test_other_text_stays_as_it_is() -> None:
     assert left == "You are a helper.\n# Rules\nEvery skill is good.\n```\n## Skill: exec\n```\n"
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \r\n", "\u2028", "**\n"])
+def test_a_skill_is_named_without_the_end_of_its_line(end: str) -> None:
+    prompt = f"## Skill: exec{end}Run.{end}"
+    assert cut_skills(prompt, [], tools=TOOLS) == ("", ("exec",))
+
+
 def test_where_all_tools_stay_so_do_all_skills() -> None:
     assert trim_skills(PROMPT, None) == PROMPT
 
