@@ -4,10 +4,9 @@ import base64
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import psycopg
@@ -20,7 +19,6 @@ from afterturn.stack.servers import valkey_program
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import nobody_listens, process, server
 from tests.acceptance.faults.test_bells import PROCESSES, fill, is_done
-from tests.acceptance.faults.wire import Wire, wire_to
 from tests.acceptance.platform import (
     MARKER,
     SECRET_KEY,
@@ -311,58 +309,6 @@ def test_messages_to_workers_hold_a_time_and_nothing_else(platform: Platform) ->
         assert not any(embedded.values())
         assert MARKER not in json.dumps(message)
     platform.is_summarized("ids")
-
-
-@pytest.mark.soak
-def test_connections_that_swallow_everything(platform: Platform, tmp_path: Path) -> None:
-    """Half-open: nobody is told that the other end is gone. Sockets have time-outs, bells are rung again.
-
-    Red without "broker: a silent connection is given up": the dispatcher waits for an answer for ever.
-    Red without "worker: a silent broker is noticed in seconds": the worker waits much longer for a bell.
-    """
-
-    def swallow(wire: Wire) -> None:
-        assert wire.silence() > 1
-
-    _work_through_a_broken_wire(platform, tmp_path, "half-open", swallow)
-
-
-@pytest.mark.soak
-def test_connections_that_are_reset(platform: Platform, tmp_path: Path) -> None:
-    """Workers consume again over new connections, by themselves.
-
-    Red without "worker: its broker may go away": nobody would start this one anew.
-    """
-
-    def reset(wire: Wire) -> None:
-        assert wire.reset() > 1
-
-    _work_through_a_broken_wire(platform, tmp_path, "reset", reset)
-
-
-def _work_through_a_broken_wire(
-    platform: Platform, place: Path, name: str, break_it: Callable[[Wire], None]
-) -> None:
-    """A dispatcher and a worker of our own reach the broker by a wire; those of the stack stand still."""
-    address = urlsplit(platform.broker_url)
-    assert address.port
-    with (
-        wire_to(address.port) as wire,
-        platform.paused(StackRole.DISPATCHER),
-        platform.paused(StackRole.WORKER),
-        platform.paused(StackRole.BEAT),
-    ):
-        through = platform.broker_url.replace(f":{address.port}", f":{wire.port}")
-        settings = {**platform.environment_of(StackRole.DISPATCHER), "AFTERTURN_BROKER_URL": through}
-        with (
-            process(dispatcher_command(), settings, place / "dispatcher"),
-            process(worker_command(concurrency=1, name=name), settings, place / "worker"),
-        ):
-            platform.talk(f"{name}-before")
-            platform.is_summarized(f"{name}-before")
-            break_it(wire)
-            platform.talk(f"{name}-after")
-            platform.is_summarized(f"{name}-after")
 
 
 @contextmanager

@@ -27,6 +27,12 @@ class Wire:
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
 
+    @property
+    def connections(self) -> int:
+        """How many of the connections that were made are neither silent nor reset."""
+        with self._lock:
+            return sum(not silent.is_set() for _, _, silent in self._pairs)
+
     def silence(self) -> int:
         """Swallow from now on what connections made so far send, and leave them open; how many those are."""
         with self._lock:
