@@ -25,6 +25,7 @@ _THOUGHTS = frozenset({"think", "thought", "sequentialthinking", "sequential_thi
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NUMBER = re.compile(r"(?<![\w.])\d{3,}(?![\w.])")
 _SUBJECT = re.compile(r"[^(\s]*\((?:[\w-]+=(?:\".*?\"|[^\",]*))?(?=, [\w-]+=|\)\Z)", re.DOTALL)
+_FILE = re.compile(r"\(\S*=\"[^\"\s]*\w\.\w{1,8}\"")
 _ARGUMENT = re.compile(r"(?:\A|(?<=, ))[\w-]+=")
 """The name of an argument; one within a text moves with the text, and makes another shape."""
 _READING = (
@@ -38,7 +39,7 @@ def call_points(
 ) -> Iterator[Point]:
     """Make a point from each call; calls of a tool on the same subject become a single point, the last.
 
-    Two changes of a subject that show other arguments and worked both are two deeds.
+    Two changes of a file that show other arguments and worked both are two deeds.
 
     Args:
         lines: A transcript.
@@ -151,8 +152,8 @@ def _last_told(calls: Sequence[_Call]) -> dict[RenderedLine, list[Fact]]:
 
 
 def _is_another_deed(before: _Call, call: _Call) -> bool:
-    """Tell whether a change that worked is followed by a change with other arguments."""
-    is_told_apart = _short_call(before) != _short_call(call)
+    """Tell whether a change of a file that worked is followed by a change with other arguments."""
+    is_told_apart = _FILE.search(call.subject) is not None and _short_call(before) != _short_call(call)
     return is_told_apart and not before.is_open and not call.is_open and not _only_reads(call.name)
 
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.statements import MOST_CHARS, read_statements, shorten
 from context.summary.others_words import drop_traces, split_foreign
-from context.text.marker_words import Cue, find_cues, is_question, is_small_talk
+from context.text.marker_words import Cue, find_cues, is_question, is_small_talk, is_strong_rule
 from context.text.terms import content_terms
 from context.types import Role
 
@@ -241,11 +241,13 @@ class Talk:
         return None
 
 
-_REST_OF_RULE = re.compile(
+_CALLS_IT_A_RULE = re.compile(
     r"(?:that's|that is|this is) (?:a|the|our|my) rule\b|das ist (?:eine|die) regel\b|(?:esa|esta) es (?:una|la) regla\b|"
-    r"c'est (?:une|la) règle\b|(?:essa|esta) é (?:uma|a) regra\b|è (?:una|la) regola\b|это правило|这是规(?:则|矩)|"
-    r".*(?<!\w)(?:instead|stattdessen|en su lugar|en lugar de eso|à la place|em vez disso|em lugar disso|invece|"
-    r"in plaats daarvan|zamiast tego|вместо этого|замість цього)(?!\w)|.*(?:改为|而是|代わりに|대신)"
+    r"c'est (?:une|la) règle\b|(?:essa|esta) é (?:uma|a) regra\b|è (?:una|la) regola\b|это правило|这是规(?:则|矩)"
+)
+_INSTEAD = re.compile(
+    r"(?<!\w)(?:instead|stattdessen|en su lugar|en lugar de eso|à la place|em vez disso|em lugar disso|invece|"
+    r"in plaats daarvan|zamiast tego|вместо этого|замість цього)(?!\w)|代わりに|대신"
 )
 
 
@@ -253,8 +255,10 @@ def _whole_rules(statements: Iterable[str]) -> Iterator[str]:
     """Join a rule with the statement behind it that says what to do instead, or that it is a rule."""
     held = ""
     for statement in statements:
-        is_rest = held and not is_question(held) and _REST_OF_RULE.match(statement.casefold())
-        if is_rest and len(held) + len(statement) < MOST_CHARS:
+        folded = statement.casefold()
+        says_instead = _INSTEAD.search(folded) is not None and is_strong_rule(held)
+        is_rest = says_instead or _CALLS_IT_A_RULE.match(folded) is not None
+        if held and is_rest and not is_question(held) and len(held) + len(statement) < MOST_CHARS:
             held = f"{held} {statement}"
             continue
         if held:

@@ -253,3 +253,16 @@ def test_in_a_group_the_next_speaker_answers_unless_a_later_one_says_clearly_mor
     said[1] = ("Ben", "Nice hat, Cleo.")
     said[3] = ("Dov", "The ticket is 22 euros, how much luck.")
     assert answer_to(said, 0) == "[4] Dov (user): The ticket is 22 euros, how much luck."
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Never call me at the office. Text me instead at 555-0148, please.", 1),
+        ("The office is closed on Mondays. Text me instead at 555-0148, please.", 2),
+        ("Der Laden am Markt hat montags zu. Stattdessen war ich dann im Park.", 2),
+        ("La tienda del mercado cierra el lunes. Fui al parque en su lugar.", 2),
+    ],
+)
+def test_only_a_rule_takes_the_alternative_behind_it(text: str, count: int) -> None:
+    assert len(talk_of([("Ana", text)]).spoken[0].statements) == count
