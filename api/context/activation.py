@@ -122,10 +122,22 @@ class RequestSize:
 
     def overflows(self, session: SessionState) -> bool:
         """Tell whether the usual window overflows with all history, with a margin for inexact counts."""
+        return self._overflows(session, self.lasting)
+
+    def holds(self, session: SessionState) -> bool:
+        """Tell whether the request's own window holds all history, and no summary is due there, even early."""
+        load = replace(
+            session.load, system_tokens=self.system_tokens, tools_tokens=self.tools_tokens, model=self.model
+        )
+        settings = compression_settings()
+        is_due = calls_for_work(load, load, self.budget, settings.thresholds, settings.activation_settings)
+        return not is_due and not self._overflows(session, self.budget)
+
+    def _overflows(self, session: SessionState, budget: Budget) -> bool:
         history = session.raw_tokens + session.summary_tokens
         total = history + self.system_tokens + self.tools_tokens + self.new_tokens
-        too_long = guarantee(history, self.model) > self.lasting.history_window * FULL
-        return too_long or guarantee(total, self.model) > self.lasting.input_tokens * FULL
+        too_long = guarantee(history, self.model) > budget.history_window * FULL
+        return too_long or guarantee(total, self.model) > budget.input_tokens * FULL
 
     def moment(self, standing: SessionSnapshot) -> Moment:
         """Build the facts for choosing the moment."""

@@ -112,7 +112,7 @@ def _settled(prepared: PreparedRequest) -> tuple[PreparedRequest, Activation | N
     settled, activation = settle(prepared.tenant_id, standing, prepared.size, keep=variant.records)
     if settled is not standing:
         prepared = prepared.at(settled)
-    return prepared, activation if ShadowPart.SUMMARIES in variant.applied else None
+    return prepared.whole, activation if ShadowPart.SUMMARIES in variant.applied else None
 
 
 def _conclude(answer: Response, filled: FilledWindow, shadow: Shadow) -> None:

@@ -71,6 +71,7 @@ class LoadedRequest:
         standing: The session's true state, as seen by the request; None for an unstored session.
         variant: The variant of the window.
         ahead: Rows of the session read with its state; None for none.
+        is_whole: True to show all history raw beside a summary made for smaller windows.
     """
 
     tenant_id: UUID
@@ -82,6 +83,7 @@ class LoadedRequest:
     standing: SessionSnapshot | None = None
     variant: WindowVariant = WindowVariant()
     ahead: ReadAhead | None = None
+    is_whole: bool = False
 
     @cached_property
     def budget(self) -> Budget:
@@ -95,7 +97,8 @@ class LoadedRequest:
         A provider's compaction is the provider's own, and stays.
         """
         standing = self.standing
-        if standing is None or ShadowPart.SUMMARIES in self.variant.applied or standing.compacted:
+        is_summarized = ShadowPart.SUMMARIES in self.variant.applied and not self.is_whole
+        if standing is None or is_summarized or standing.compacted:
             return standing
         return replace(standing, session=standing.session.unsummarized, summary=None)
 
@@ -231,6 +234,16 @@ class PreparedRequest:
     def at(self, standing: SessionSnapshot | None) -> "PreparedRequest":
         """Return the same choices at another state of the session; its messages are not read yet."""
         return replace(self, loaded=self.loaded.at(standing), tail=None)
+
+    @property
+    def whole(self) -> "PreparedRequest":
+        """The same choices with all history raw, if the window holds it and nothing calls for a summary."""
+        standing = self.standing
+        if standing is None or standing.summary is None or standing.compacted or standing.session.cut_seq:
+            return self
+        if not self.size.holds(standing.session.unsummarized):
+            return self
+        return replace(self, loaded=replace(self.loaded, is_whole=True), tail=None)
 
     def within(self, limits: WindowLimits) -> "PreparedRequest":
         """Return the same choices within other limits."""

@@ -1,6 +1,7 @@
 """A real PostgreSQL and Valkey for each test process, built by the migrations."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from uuid import UUID
 
 import pytest
@@ -22,6 +23,7 @@ from models.scope import Scope
 from models.tenants import row_security
 from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 from tests.integration.sealing import FIRST, Environment
+from tests.integration.summarizing import THRESHOLDS
 
 
 @pytest.fixture(scope="session")
@@ -199,6 +201,17 @@ def make_key(tenant: UUID, *scopes: str) -> str:
 def no_prompt_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """gpt-4o without a cache: no result stands in place, and what arrives in a turn is shown."""
     monkeypatch.setenv("AFTERTURN_PROMPT_CACHE_TTL_S", '{"gpt-4o": 0}')
+    compression_settings.cache_clear()
+    yield
+    monkeypatch.undo()
+    compression_settings.cache_clear()
+
+
+@pytest.fixture
+def early_summaries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """More than six raw messages call for a summary, however little of the window they take."""
+    for name, value in asdict(THRESHOLDS).items():
+        monkeypatch.setenv(f"AFTERTURN_SUMMARIZE_{name.upper()}", str(value))
     compression_settings.cache_clear()
     yield
     monkeypatch.undo()

@@ -100,6 +100,7 @@ def test_what_was_cut_is_summarized_at_once_and_then_the_note_is_gone(
     assert later["certificate"]["tail"][0] == covered[1] + 1
 
 
+@pytest.mark.usefixtures("early_summaries")
 def test_beside_a_summary_the_note_speaks_of_what_the_summary_does_not_cover(
     client: TestClient, tenant_id: UUID
 ) -> None:

@@ -294,6 +294,7 @@ def test_messages_that_were_erased_leave_no_hole_in_the_tail(client: TestClient)
     assert answer["certificate"]["tail"] == [1, 10]
 
 
+@pytest.mark.usefixtures("early_summaries")
 def test_ten_compactions_keep_pairs_and_order(client: TestClient, room: Room) -> None:
     covered = 0
     for number in range(10):
@@ -321,6 +322,7 @@ def test_a_summary_that_does_not_fit_is_left_out_and_said(client: TestClient, ro
     assert answer["certificate"]["excluded"][0]["what"].startswith("summary of messages 1-")
 
 
+@pytest.mark.usefixtures("early_summaries")
 def test_an_answer_that_waits_returns_as_soon_as_the_work_is_done(
     client: TestClient, room: Room, long_wait_ms: int
 ) -> None:

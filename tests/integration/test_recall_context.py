@@ -25,6 +25,8 @@ from workers.jobs.lifecycle import run_work
 from workers.jobs.recall import index_session
 from workers.settings import WorkerSettings
 
+pytestmark = pytest.mark.usefixtures("early_summaries")
+
 ASIDE = [
     {"role": "user", "content": "What else is there?"},
     {

@@ -14,6 +14,8 @@ from tests.integration.reading import FACT, long_report
 from tests.integration.summarizing import SESSION, Room
 from tests.integration.test_recall_context import prepared
 
+pytestmark = pytest.mark.usefixtures("early_summaries")
+
 QUESTION = "Where does the kayak hang, and when does container MSKU-481516 leave berth 23?"
 TOOLS = [{"name": f"weigh_{n}", "description": f"Weighs crate {n} of the depot."} for n in range(40)]
 

@@ -11,6 +11,8 @@ from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.summarizing import MODEL, SESSION, Model, Room
 
+pytestmark = pytest.mark.usefixtures("early_summaries")
+
 ASK: dict[str, Any] = {
     "model": "gpt-4o",
     "context_window": 32_000,

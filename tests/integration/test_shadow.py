@@ -50,6 +50,7 @@ def platform(client: TestClient, tenant_id: UUID) -> Platform:
     return Platform(client, tenant_id, server=None)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("early_summaries")
 def test_without_shadow_an_answer_says_nothing_of_it_and_nothing_is_recorded(chat: Chat) -> None:
     summarized(chat, NOTES)
     answer = chat.read(**WIDE)
@@ -68,6 +69,7 @@ def test_a_summary_in_shadow_is_not_shown_and_all_of_history_is_raw(chat: Chat) 
     assert answer["freshness"]["summarized_through"] == 50
 
 
+@pytest.mark.usefixtures("early_summaries")
 def test_messages_in_shadow_are_those_of_a_session_that_was_never_summarized(chat: Chat) -> None:
     chat.say(35)
     before = chat.read(**WIDE)["messages"]
@@ -106,6 +108,7 @@ def test_a_prepared_summary_takes_effect_in_shadow_and_the_answer_stays_raw(chat
     assert answer["utilization"]["cache"]["activation"] is None
 
 
+@pytest.mark.usefixtures("early_summaries")
 def test_a_switch_in_the_middle_of_a_session_loses_nothing_either_way(chat: Chat) -> None:
     summarized(chat, NOTES)
     assert chat.read(**WIDE)["certificate"]["summary_covers"] == [1, 50]
