@@ -125,7 +125,7 @@ class RequestSize:
         return self._overflows(session, self.lasting)
 
     def holds(self, session: SessionState) -> bool:
-        """Tell whether the request's own window holds all history, and no summary is due there, even early."""
+        """Tell whether the request's own window holds all history, and calls for no summary, even early."""
         load = replace(
             session.load, system_tokens=self.system_tokens, tools_tokens=self.tools_tokens, model=self.model
         )

@@ -54,12 +54,14 @@ def test_windows_in_turn_keep_their_beginnings_and_ask_for_no_work(chat: Chat) -
 
 
 @pytest.mark.parametrize("beside", [{"budget": 2_000}, {"system_prompt": "Be brief. " * 20_000}])
-def test_a_request_that_has_no_room_for_all_of_it_gets_the_summary(chat: Chat, beside: dict[str, Any]) -> None:
+def test_a_request_that_has_no_room_for_all_of_it_gets_the_summary(
+    chat: Chat, beside: dict[str, Any]
+) -> None:
     assert covers(read(chat, LARGE, **beside)) is not None
 
 
 def test_a_larger_window_that_would_be_summarized_early_keeps_the_summary(chat: Chat) -> None:
-    """The level for a prepared summary decides, so that a window of one size never goes back to raw history."""
+    """The level of a prepared summary decides: one window never goes back to raw history."""
     whole = read(chat, LARGE)["certificate"]["input_tokens"]
     assert covers(read(chat, int(whole / 0.6))) is not None
     assert covers(read(chat, int(whole / 0.4))) is None
