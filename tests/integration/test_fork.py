@@ -102,6 +102,7 @@ def test_both_sessions_go_on_by_themselves(client: TestClient) -> None:
     assert again.json()["duplicate"] is True
 
 
+@pytest.mark.usefixtures("early_summaries")
 def test_the_newest_summary_without_a_later_message_is_in_force(client: TestClient, tenant_id: UUID) -> None:
     talk(client, SESSION, 6)
     summarize(tenant_id, 4, 8)

@@ -43,6 +43,7 @@ def test_more_room_never_hides_the_end_of_a_rule(client: TestClient, budget: int
     assert any("is gone" in words(message) for message in answer["messages"][:-1])
 
 
+@pytest.mark.usefixtures("early_summaries")
 def test_a_little_recall_spares_all_raw_turns(client: TestClient, tenant_id: UUID) -> None:
     room = prepared(Room(tenant_id))
     room.add_turns(20)
