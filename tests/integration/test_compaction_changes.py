@@ -236,6 +236,7 @@ def test_a_compaction_that_comes_into_an_open_turn_counts_at_once(client: TestCl
     assert ask(client, GPT, "responses")["messages"] == [item(), answer(3), NEW]
 
 
+@pytest.mark.usefixtures("early_summaries")
 def test_no_summary_repeats_a_compaction_until_another_family_asks(
     client: TestClient, tenant_id: UUID
 ) -> None:
