@@ -41,10 +41,11 @@ class Language:
             for a whole word that fills a question without naming its subject, `frame` for words between a
             thing and its value, `changed` for a change of a value, `moved` for a thing that got another time,
             `moved_to` for the words before that time, `deadline` for a thing with one date, `announced` for
-            words before a rule and a colon, `urgent` for words before a warning and a colon, `ban` for a ban
-            without an order's verb, at the head of a clause, `anew` for what begins now for good, `order`
-            for verbs of requests,
-            `smalltalk` for questions out of courtesy. For rules in other languages than English: `duty`,
+            words before a rule and a colon, `called_rule` for a sentence that calls another a rule, `instead`
+            for what to do in place of the forbidden, `urgent` for words before a warning and a colon, `ban`
+            for a ban without an order's verb, at the head of a clause, `anew` for what begins now for good,
+            `order` for verbs of requests, `smalltalk` for questions out of courtesy. For rules in other
+            languages than English: `duty`,
             `always`, `weak`, `limit`, `address` and `story`.
         signs: Signs of a message's subject. In a sign `_` joins the words of a phrase, `*` stands for any
             ending; `=` behind an entry written without blanks means that nothing may stand around the entry.

@@ -54,6 +54,7 @@ LANGUAGE = Language(
         "moved": "改到|改成|改为|推迟到?|提前到?|挪到",
         "deadline": "截止",
         "announced": "规则|规矩|規則",
+        "called_rule": r"这是规(?:则|矩)",
         "urgent": "重要|注意",
         "ban": "谁也不许|谁都不许|都不许|不许",
     },

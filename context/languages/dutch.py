@@ -65,6 +65,7 @@ LANGUAGE = Language(
         "moved_to": "op|naar",
         "deadline": "termijn|deadline",
         "announced": r"\w*regel",
+        "instead": "in plaats daarvan",
         "urgent": "belangrijk|let op",
         "ban": r"geen \w+(?: \w+)?(?= (?:na|voor|tussen|tot|boven) \d)",
     },

@@ -109,6 +109,8 @@ LANGUAGE = Language(
         "moved_to": "to",
         "deadline": "deadline|due",
         "announced": r"(?:\w+ )?rules?",
+        "called_rule": r"(?:that's|that is|this is|it's) (?:a|the|our|my) rule",
+        "instead": "instead",
         "urgent": "important|attention|mind|please note",
         "ban": r"no (?!problem|idea|one|thanks)\w+(?: \w+)?(?= (?:after|before|between|until|from|on|past|over|above) (?:the )?\W?\d)",
     },

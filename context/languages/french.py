@@ -72,6 +72,8 @@ LANGUAGE = Language(
         "moved_to": "au|à",
         "deadline": "échéance|date limite",
         "announced": "règle|consigne",
+        "called_rule": r"c'est (?:une|la) règle",
+        "instead": "à la place",
         "urgent": "important|attention",
         "ban": r"pas d(?:e |')\w+(?: \w+)?(?= (?:après|avant|entre|dès|au-delà) )",
     },

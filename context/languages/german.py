@@ -77,6 +77,8 @@ LANGUAGE = Language(
         "moved_to": "auf(?: den)?",
         "deadline": r"frist|abgabe\w*|stichtag",
         "announced": r"\w*regel",
+        "called_rule": r"das ist (?:eine|die) regel",
+        "instead": "stattdessen",
         "urgent": "wichtig|achtung|merke",
         "ban": r"kein\w{0,2} \w+(?: \w+)?(?= (?:nach|vor|zwischen|bis|ab|über) \d)",
     },

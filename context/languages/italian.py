@@ -71,6 +71,8 @@ LANGUAGE = Language(
         "moved_to": "al?|alle",
         "deadline": "scadenza",
         "announced": "regola",
+        "called_rule": r"è (?:una|la) regola",
+        "instead": "invece",
         "urgent": "importante|attenzione",
         "ban": r"niente \w+(?= (?:dopo|prima|tra|fino|oltre) )",
     },

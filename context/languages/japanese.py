@@ -53,6 +53,7 @@ LANGUAGE = Language(
         "changed": "変更|変わ|今は|新しい|更新",
         "deadline": "締め切り|締切",
         "announced": "ルール|規則|決まり",
+        "instead": "代わりに",
         "urgent": "重要|注意",
         "ban": "(?:以降|以後)[^。]{0,12}(?:なし|禁止)",
     },

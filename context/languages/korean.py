@@ -53,6 +53,7 @@ LANGUAGE = Language(
         "changed": "이제|지금|변경|바뀌",
         "deadline": "마감",
         "announced": "규칙|원칙",
+        "instead": "대신",
         "urgent": "중요|주의",
         "ban": "(?:이후|전)에?는? [^.]{0,12}(?:없음|금지)",
     },

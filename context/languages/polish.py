@@ -67,6 +67,7 @@ LANGUAGE = Language(
         "moved_to": "na",
         "deadline": "termin",
         "announced": "zasada|reguła",
+        "instead": "zamiast tego",
         "urgent": "ważne|uwaga",
         "ban": r"żadn\w+ \w+(?= (?:po|przed|między|do|od) )",
     },

@@ -68,6 +68,8 @@ LANGUAGE = Language(
         "moved_to": "às|para(?: as| o)?",
         "deadline": "prazo",
         "announced": "regra",
+        "called_rule": r"(?:essa|esta) é (?:uma|a) regra",
+        "instead": "em vez disso|em lugar disso",
         "urgent": "importante|atenção|cuidado",
         "ban": r"nada de \w+|não (?!tem|hav|sab|pod|ve|som|est|quer|ach|encontr|lembr)\w+[aei]mos (?:nada|nenhum\w*|mais de)",
     },

@@ -65,6 +65,8 @@ LANGUAGE = Language(
         "moved_to": "на",
         "deadline": r"дедлайн\w*|срок\w*",
         "announced": "правило",
+        "called_rule": r"это правило",
+        "instead": "вместо этого",
         "urgent": "важно|внимание",
         "ban": r"никак\w+ \w+(?= (?:после|до|между|с) )",
     },

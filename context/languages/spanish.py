@@ -71,6 +71,8 @@ LANGUAGE = Language(
         "moved_to": "al?|a las|para",
         "deadline": "fecha límite|plazo",
         "announced": "regla|norma",
+        "called_rule": r"(?:esa|esta) es (?:una|la) regla",
+        "instead": "en su lugar|en lugar de eso",
         "urgent": "importante|ojo|atención",
         "ban": r"nada de \w+|no (?!ten|hem|hab|sab|pod|ve|som|est|quer|cre|encontr|record)\w+[aei]mos (?:nada|ning\w+|más de)",
     },

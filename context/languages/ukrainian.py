@@ -62,6 +62,7 @@ LANGUAGE = Language(
         "moved_to": "на",
         "deadline": r"термін\w*",
         "announced": "правило",
+        "instead": "замість цього",
         "urgent": "важливо|увага",
         "ban": r"жодн\w+ \w+(?= (?:після|до|між|з) )",
     },

@@ -5,7 +5,7 @@
 import re
 
 from context.summary.gist import NEGATION
-from context.text.marker_words import WITHOUT_BLANKS, is_question, markers_of
+from context.text.marker_words import WITHOUT_BLANKS, is_question, markers_of, marks_of
 
 _HEAD = r"(?:\A\W*|[,;:.…—–]\s*|(?<!\w)(?:and|so|please|und|also|bitte|et|y|así que|e|então|en|i|и|і|та)\s)"
 
@@ -15,7 +15,7 @@ def _words(kind: str) -> str:
 
 
 _ANNOUNCED = re.compile(rf"\A\W*(?:\w+\s+){{0,2}}(?:{_words('announced')})(?:\s\w+){{0,3}}\s?[:：]\s*\S")
-_CALLED_A_RULE = re.compile(r"(?<!\w)(?:that's|that is|this is|it's) (?:a|the|our|my) rule(?!\w)")
+_CALLED_A_RULE = re.compile(marks_of("called_rule", anywhere=WITHOUT_BLANKS))
 _URGENT = re.compile(rf"\A\W*(?:\w+\s+)?(?:{_words('urgent')})\s?[:：!！]\s*(?P<rest>\S.*)")
 _NO = r"no|kein\w{0,2}|pas de|nada de|niente|geen|żadn\w+|никак\w+|жодн\w+|niemand|nobody|no one|personne|nadie|ninguém|nessuno|nikt|никто|ніхто"
 _DENIAL = re.compile(rf"(?<!\w)(?:{_NO})(?!\w)|{NEGATION.pattern}")

@@ -1,6 +1,6 @@
 """The words of a transcript in their order: who speaks to whom, and which words answer a question."""
 
-# ruff: noqa: E501, RUF001 - punctuation of several scripts
+# ruff: noqa: RUF001 - punctuation of several scripts
 
 import re
 from collections import Counter
@@ -12,7 +12,15 @@ from itertools import groupby
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.statements import MOST_CHARS, read_statements, shorten
 from context.summary.others_words import drop_traces, split_foreign
-from context.text.marker_words import Cue, find_cues, is_question, is_small_talk, is_strong_rule
+from context.text.marker_words import (
+    WITHOUT_BLANKS,
+    Cue,
+    find_cues,
+    is_question,
+    is_small_talk,
+    is_strong_rule,
+    marks_of,
+)
 from context.text.terms import content_terms
 from context.types import Role
 
@@ -241,14 +249,8 @@ class Talk:
         return None
 
 
-_CALLS_IT_A_RULE = re.compile(
-    r"(?:that's|that is|this is) (?:a|the|our|my) rule\b|das ist (?:eine|die) regel\b|(?:esa|esta) es (?:una|la) regla\b|"
-    r"c'est (?:une|la) règle\b|(?:essa|esta) é (?:uma|a) regra\b|è (?:una|la) regola\b|это правило|这是规(?:则|矩)"
-)
-_INSTEAD = re.compile(
-    r"(?<!\w)(?:instead|stattdessen|en su lugar|en lugar de eso|à la place|em vez disso|em lugar disso|invece|"
-    r"in plaats daarvan|zamiast tego|вместо этого|замість цього)(?!\w)|代わりに|대신"
-)
+_CALLS_IT_A_RULE = re.compile(marks_of("called_rule", anywhere=WITHOUT_BLANKS))
+_INSTEAD = re.compile(marks_of("instead", anywhere=WITHOUT_BLANKS))
 
 
 def _whole_rules(statements: Iterable[str]) -> Iterator[str]:

@@ -54,6 +54,8 @@ MARKERS_LACKED: dict[str, set[str]] = {
     **{kind: {"ar", "he", "hi"} for kind in ("filler", "smalltalk")},
     **{kind: {"ar", "he", "hi", "tr"} for kind in ("anew", "order", "frame")},
     **{kind: set() for kind in ("changed", "deadline", "announced", "urgent", "ban")},
+    "called_rule": WRITTEN - set("en de es fr pt it ru zh".split()),  # noqa: SIM905
+    "instead": set("ar he hi tr zh".split()),  # noqa: SIM905
     "moved": set("ar he hi ja ko".split()),  # noqa: SIM905
     "moved_to": set("ar he hi ja ko zh".split()),  # noqa: SIM905
 }
