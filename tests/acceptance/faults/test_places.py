@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ from tests.acceptance.platform import SOON_S, Platform, children_of
 from tests.waiting import wait_until
 
 CALLS = 12
+ENDS_WITHIN_S = 5
+"""So soon a process ends that waits for no call; the calls are answered later."""
 ENDED_LEASES = """
 select count(*) from due_work where key like 'place-killed-%' and state = 'running' and lease_until < now()
 """
@@ -73,6 +76,7 @@ def test_a_worker_asked_to_stop_ends_every_call_that_it_has_begun(
     with one_process(platform, tmp_path) as pid:
         sessions = open_calls(platform, f"place-{asked.name}")
         os.kill(pid, asked)
+        time.sleep(ENDS_WITHIN_S)
         platform.model.release()
         for session_id in sessions:
             platform.is_summarized(session_id)
