@@ -188,7 +188,10 @@ def test_what_follows_a_compaction_may_be_left_out_but_not_the_compaction(client
     window = ask(client, GPT, "responses", context_window=4_000, max_tokens=500)
     assert window["messages"][0] == item()
     assert window["messages"][-1] == NEW
-    assert any(each["why"] == "does-not-fit" for each in window["certificate"]["excluded"])
+    left_out = [
+        each["why"] for each in window["certificate"]["excluded"] if each["what"].startswith("messages")
+    ]
+    assert left_out == ["kept-steady-for-cache"]
 
 
 def test_a_compaction_larger_than_half_of_the_window_gives_way(client: TestClient) -> None:
